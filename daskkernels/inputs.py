@@ -1,0 +1,228 @@
+"""Layer 5: the door. Whatever a user calls a table becomes row blocks on the canonical grid; what leaves has
+the kind that came in.
+
+A lazy input that is not backed by a store is computed once: kept by the workers where it fits, else spooled
+to scratch.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal, Self
+from uuid import uuid4
+
+import dask
+import fsspec
+import numpy as np
+from dask.array.utils import meta_from_array
+
+from .events import Reporter
+from .grid import TILE_ROWS, Grid, chunk_rows
+from .plan import PlanError, show_bytes
+from .rows import RowBlocks, absent, from_dask, literal, reduce_rows
+from .runtime import Runtime
+from .store import ArrayWriter, Dataset, Reader, reader_of, to_dask
+from .xp import to_host
+
+Kind = Literal["numpy", "dask"]
+
+
+class InputError(ValueError):
+    """The input has the wrong shape, type or length; the message says what was wanted."""
+
+
+@dataclass(frozen=True)
+class Input:
+    """A table at the door: an array of this process or a lazy one, and what it was."""
+
+    array: Any  # numpy, cupy or dask array (n, d)
+    kind: Kind
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(n, d)."""
+        return (int(self.array.shape[0]), int(self.array.shape[1]))
+
+    @property
+    def grid(self) -> Grid:
+        """The canonical grid of this table."""
+        return Grid.canonical(*self.shape, self.array.dtype.itemsize)
+
+    @property
+    def streamed(self) -> bool:
+        """Whether each pass reads a store."""
+        return self.kind == "dask" and reader_of(self.array) is not None
+
+
+def is_lazy(X: object) -> bool:
+    """Whether X is a dask, zarr or dataset input, which scikit-learn's own checks would load into memory."""
+    X = _unwrapped(X)
+    return dask.is_dask_collection(X) or isinstance(X, Dataset | Reader) or reader_of(X) is not None
+
+
+def _unwrapped(X: Any) -> Any:
+    """The array inside an xarray DataArray."""
+    return X.data if type(X).__module__.partition(".")[0] == "xarray" and hasattr(X, "data") else X
+
+
+def open_input(X: Any) -> Input:
+    """Check a table's type and shape; resolve unknown chunk lengths once. Nothing else is computed.
+
+    Raises TypeError for sparse or non-numeric input, InputError for another shape than (n, d) with n, d >= 1.
+    """
+    X = _unwrapped(X)
+    if isinstance(X, Dataset):
+        X = X.X
+    reader = X if isinstance(X, Reader) else reader_of(X)
+    if reader is not None and not dask.is_dask_collection(X):
+        X = to_dask(reader, Grid.canonical(*_two(reader.shape), reader.dtype.itemsize).row_chunks)
+    if hasattr(X, "to_dask_array"):
+        X = X.to_dask_array(lengths=True)
+    if not dask.is_dask_collection(X):
+        return Input(_checked(X, X), "numpy")
+    X = _checked(X, meta_from_array(X))
+    if any(np.isnan(size) for sizes in X.chunks for size in sizes):
+        X = X.copy().compute_chunk_sizes()
+    return Input(_not_empty(X), "dask")
+
+
+def _two(shape: tuple[int, ...]) -> tuple[int, int]:
+    if len(shape) != 2:
+        raise InputError(f"X has shape {shape}: wanted two dimensions (rows, features). Reshape your data")
+    return shape[0], shape[1]
+
+
+def _checked(X: Any, sample: Any) -> Any:
+    """The array itself after checks on its type, made on a sample of the same type."""
+    if hasattr(sample, "tocsr") or type(sample).__module__.startswith(("scipy.sparse", "sparse")):
+        raise TypeError("X is sparse: kernels here need dense rows, use X.toarray() or a dense Zarr store")
+    if not hasattr(X, "dtype") or X.dtype.kind not in "biuf":
+        raise TypeError(
+            f"X has dtype {getattr(X, 'dtype', type(X).__name__)}: wanted real numbers (float, int or bool)"
+        )
+    _two(X.shape)
+    return X
+
+
+def _not_empty(X: Any) -> Any:
+    n, d = X.shape
+    if n == 0:
+        raise InputError("Found array with 0 sample(s) (rows): wanted at least 1")
+    if d == 0:
+        raise InputError("Found array with 0 feature(s) (columns): wanted at least 1")
+    return X
+
+
+def lazy_rows(source: Input, runtime: Runtime) -> RowBlocks:
+    """The table on its grid without computing anything: for results that stay lazy, or for a single pass."""
+    if source.kind == "numpy":
+        return runtime.place_rows(source.array, source.grid)
+    reader = reader_of(source.array)
+    return from_dask(source.array if reader is None else to_dask(reader, source.grid.row_chunks), source.grid)
+
+
+def resident_rows(source: Input, runtime: Runtime, reporter: Reporter, scratch: Scratch) -> RowBlocks:
+    """The table on its grid, ready for many passes: in place, streamed from its store, kept by the workers,
+    or spooled.
+
+    Raises PlanError when it has to be spooled and there is no scratch.
+    """
+    rows_bytes = source.array.dtype.itemsize * source.shape[0] * source.shape[1]
+    machine = runtime.machine
+    if source.streamed or (source.kind == "numpy" and machine.in_process):
+        return lazy_rows(source, runtime)
+    if rows_bytes <= machine.managed * 0.7:
+        rows = lazy_rows(source, runtime)
+        if source.kind == "numpy":
+            return rows
+        return runtime.run([], [rows], reporter=reporter, stage="rows-persist")[1][0]
+    if scratch.url is None:
+        raise PlanError(
+            f"X is {show_bytes(rows_bytes)}, lazy or held by the client, and does not fit "
+            f"the workers' {show_bytes(machine.managed)} for data: write it with dk.write_dataset first, "
+            "or give scratch="
+        )
+    return scratch.spool(lazy_rows(source, runtime), runtime, reporter)
+
+
+class Scratch:
+    """A folder of one fit under `url`, which the workers must reach; removed at the end. Without a url there
+    is none.
+    """
+
+    def __init__(self, url: str | None) -> None:
+        self.url = None if url is None else f"{url.rstrip('/')}/daskkernels-{uuid4().hex[:12]}"
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self.url is not None:
+            files, path = fsspec.url_to_fs(self.url)
+            if files.exists(path):
+                files.rm(path, recursive=True)
+
+    def spool(self, rows: RowBlocks, runtime: Runtime, reporter: Reporter) -> RowBlocks:
+        """The same rows, computed once into a store here, and streamed from there."""
+        columns = 1 if rows.columns is None else rows.columns
+        step = min(chunk_rows(None, columns, rows.dtype.itemsize), rows.grid.block_rows)
+        while rows.grid.block_rows % step:
+            step -= TILE_ROWS
+        writer = ArrayWriter.create(
+            f"{self.url}/{uuid4().hex[:12]}.zarr", "rows", rows.shape, rows.dtype, step
+        )
+        store_rows(rows, writer, runtime, reporter, stage="rows-spool")
+        return from_dask(to_dask(writer.finish(), rows.grid.row_chunks), rows.grid)
+
+
+def store_rows(
+    rows: RowBlocks, writer: ArrayWriter, runtime: Runtime, reporter: Reporter, *, stage: str
+) -> None:
+    """Write every block on the worker that computed it, in one pass."""
+    total = reduce_rows(
+        _write_block, rows, operands=[literal(writer)], combine=sum, stage=stage, numbered=True
+    )
+    runtime.run([total], reporter=reporter, stage=stage)
+
+
+def _write_block(block: Any, writer: ArrayWriter, *, start: int) -> int:
+    return writer.write(start, to_host(block))
+
+
+def weight_rows(sample_weight: Any, grid: Grid, runtime: Runtime) -> RowBlocks:
+    """Sample weights (n,) on the table's grid in float64, or absent. Raises InputError for a wrong length or
+    bad values.
+    """
+    if sample_weight is None:
+        return absent(grid)
+    values = sample_weight
+    if hasattr(values, "to_dask_array"):
+        values = values.to_dask_array(lengths=True)
+    values = np.asarray(values.compute() if dask.is_dask_collection(values) else to_host(values))
+    if values.ndim == 0:
+        values = np.full(grid.n_rows, float(values))
+    if values.ndim != 1:
+        raise InputError(f"sample_weight has shape {values.shape}: Sample weights must be 1D array or scalar")
+    if len(values) != grid.n_rows:
+        raise InputError(
+            f"sample_weight.shape == {values.shape}, expected ({grid.n_rows},): one weight for each row"
+        )
+    values = values.astype(np.float64)
+    if not np.isfinite(values).all():
+        raise InputError(
+            f"sample_weight contains NaN or infinity at row {int((~np.isfinite(values)).argmax())}"
+        )
+    if (values < 0).any():
+        raise InputError(
+            f"sample_weight is negative at row {int((values < 0).argmax())}: wanted weights >= 0"
+        )
+    if not values.any():
+        raise InputError("sample_weight is zero for every row: at least one row needs a positive weight")
+    return runtime.place_rows(values, grid)
+
+
+def give_back(rows: RowBlocks, kind: Kind, runtime: Runtime, reporter: Reporter, stage: str) -> Any:
+    """Rows in the kind that came in: a lazy dask array for lazy input, else a numpy array."""
+    if kind == "dask":
+        return rows.to_dask()
+    return runtime.collect(rows, reporter=reporter, stage=stage)

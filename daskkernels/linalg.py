@@ -1,0 +1,76 @@
+"""Layer 1: small dense algebra in float64, with every tolerance and every rounding case in one place.
+
+The functions take any array API namespace; matrices here are c x c, never n x anything.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from .xp import Array, namespace
+
+
+class NumericalWarning(UserWarning):
+    """The answer is right but the input made part of the request meaningless."""
+
+
+class DegenerateMatrixError(ArithmeticError):
+    """A small matrix has no usable positive eigenvalue, or holds NaN or infinity."""
+
+
+def top_eigenpairs(A: Array, k: int | None = None) -> tuple[Array, Array]:
+    """The k largest eigenvalues (k,), descending, and eigenvectors (c, k) of a symmetric matrix (c, c).
+
+    Signs are fixed: the entry of largest magnitude of each vector is positive. Cost O(c^3).
+    Raises DegenerateMatrixError when A holds NaN or infinity.
+    """
+    xp = namespace(A)
+    if not bool(xp.all(xp.isfinite(A))):
+        raise DegenerateMatrixError(
+            f"a kernel matrix {A.shape} holds NaN or infinity: rescale the data or change the kernel"
+        )
+    values, vectors = xp.linalg.eigh((A + xp.matrix_transpose(A)) * 0.5)
+    values, vectors = xp.flip(values), xp.flip(vectors, axis=1)
+    if k is not None:
+        values, vectors = values[:k], vectors[:, :k]
+    return values, vectors * _signs(vectors)
+
+
+def _signs(vectors: Array) -> Array:
+    """+1 or -1 for each column so that its entry of largest magnitude becomes positive. Shape (k,)."""
+    xp = namespace(vectors)
+    low, high = xp.min(vectors, axis=0), xp.max(vectors, axis=0)
+    return xp.where(high >= -low, xp.ones_like(high), -xp.ones_like(high))
+
+
+@dataclass(frozen=True)
+class InverseRoot:
+    """W^{-1/2} restricted to the largest eigenvalues: `root` = U_l diag(lam_l)^{-1/2}, root.T W root = I."""
+
+    root: Array  # (c, rank)
+    eigenvalues: Array  # (c,) all of them, descending
+
+    @property
+    def rank(self) -> int:
+        """How many eigenvalues were kept."""
+        return int(self.root.shape[1])
+
+
+def truncated_inverse_root(W: Array, rank: int | None, eps: float) -> InverseRoot:
+    """U_l diag(lam_l)^{-1/2} for the `rank` largest eigenvalues of W (c, c) above rounding.
+
+    Kept are lam_i > max(eps64 * c, eps) * lam_1, with `eps` the machine epsilon of the type that C = K[:,
+    landmarks] has
+    (eps32 * c is far too strict, eps64 alone lets noise of a float32 C through).
+    Raises DegenerateMatrixError when nothing is left.
+    """
+    xp = namespace(W)
+    values, vectors = top_eigenpairs(W)
+    floor = max(float(xp.finfo(W.dtype).eps) * W.shape[0], eps) * float(values[0])
+    kept = int(xp.sum(xp.astype(values > max(floor, 0.0), xp.int64)))
+    if kept == 0:
+        raise DegenerateMatrixError(
+            "the kernel matrix of the landmarks is zero: the kernel is 0 on all of them"
+        )
+    kept = kept if rank is None else min(kept, rank)
+    return InverseRoot(vectors[:, :kept] / xp.sqrt(values[:kept]), values)

@@ -1,0 +1,228 @@
+"""Layer 3: how graphs are run. `LocalRuntime` uses Dask's own schedulers in this process; `session` adds
+distributed clients.
+
+One BLAS thread for each task: more runnable threads than cores cost a factor, and the number of BLAS threads
+changes rounding.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import cache
+from typing import Any, Protocol
+
+import dask
+import dask.base
+import dask.multiprocessing
+import dask.threaded
+import numpy as np
+import psutil
+from dask.callbacks import Callback
+from threadpoolctl import ThreadpoolController
+
+from .events import Reporter, StageProgress
+from .grid import Grid
+from .plan import Machine
+from .rates import product_rate
+from .rows import Graph, Key, Operand, RowBlocks, Total, as_blocks, from_memory, literal
+from .xp import Array, module_of
+
+
+class Runtime(Protocol):
+    """What the solvers ask of a scheduler."""
+
+    @property
+    def machine(self) -> Machine:
+        """What the work runs on."""
+
+    def measured(self) -> Machine:
+        """The machine with its rates measured, for predictions."""
+
+    def run(
+        self, totals: Sequence[Total], keep: Sequence[RowBlocks] = (), *, reporter: Reporter, stage: str
+    ) -> tuple[list[Any], list[RowBlocks]]:
+        """Compute totals, and blocks that are to stay where they were computed, in one pass."""
+
+    def place(self, value: Any) -> Operand:
+        """Make a small value available to every task, once."""
+
+    def place_rows(self, X: Array, grid: Grid) -> RowBlocks:
+        """Cut a matrix of this process into blocks that tasks can use."""
+
+    def collect(self, rows: RowBlocks, *, reporter: Reporter, stage: str) -> np.ndarray:
+        """Compute all blocks and put them together in this process."""
+
+    def release(self, rows: RowBlocks) -> None:
+        """Give up kept blocks."""
+
+
+class LocalRuntime:
+    """Dask's threaded, synchronous or multiprocessing scheduler, whichever the configuration names (default:
+    threads).
+    """
+
+    def __init__(self, get: Callable[..., Any] | None = None) -> None:
+        self._get = get or dask.threaded.get
+
+    @property
+    def machine(self) -> Machine:
+        """The cores of this process and the memory that is free now."""
+        threads = 1 if self._get is dask.base.get_scheduler(scheduler="sync") else _configured_threads()
+        resident = psutil.Process().memory_info().rss
+        return Machine(
+            workers=1, threads=threads, memory=psutil.virtual_memory().available + resident, base=resident
+        )
+
+    def measured(self) -> Machine:
+        """The same with its matrix product rate measured, once."""
+        return replace(self.machine, gflops=_local_rate())
+
+    def run(
+        self, totals: Sequence[Total], keep: Sequence[RowBlocks] = (), *, reporter: Reporter, stage: str
+    ) -> tuple[list[Any], list[RowBlocks]]:
+        """Compute totals and blocks in one graph; kept blocks live in this process."""
+        graph, keys = joined(totals, keep, stage)
+        values = list(self._compute(graph, keys, reporter, stage))
+        kept, at = [], len(totals)
+        for rows in keep:
+            kept.append(as_blocks(rows, values[at : at + rows.grid.n_blocks]))
+            at += rows.grid.n_blocks
+        return values[: len(totals)], kept
+
+    def place(self, value: Any) -> Operand:
+        """A literal of the graph: nothing is copied in one process."""
+        return literal(value)
+
+    def place_rows(self, X: Array, grid: Grid) -> RowBlocks:
+        """Views of the array."""
+        return from_memory(X, grid)
+
+    def collect(self, rows: RowBlocks, *, reporter: Reporter, stage: str) -> np.ndarray:
+        """All blocks as one numpy array."""
+        blocks = list(self._compute(*rows.keyed(stage), reporter, stage))
+        return module_of(blocks[0]).concatenate(blocks)  # type: ignore[no-any-return]
+
+    def release(self, rows: RowBlocks) -> None:
+        """Nothing to do: blocks are freed with their last reference."""
+
+    def _compute(self, graph: Graph, keys: list[Key], reporter: Reporter, stage: str) -> tuple[Any, ...]:
+        total = sum(1 for key in graph if _stage_of(key) == stage)
+        with (
+            reporter.stage(stage, total),
+            _BlockProgress(reporter, stage, total),
+            single_blas_thread(),
+        ):
+            if self._get is dask.multiprocessing.get and dask.config.get("pool", None) is None:
+                return self._get(graph, keys, pool=_processes(_configured_threads()))  # type: ignore[no-any-return]
+            return self._get(graph, keys)  # type: ignore[no-any-return]
+
+
+def joined(
+    totals: Sequence[Total], keep: Sequence[RowBlocks], stage: str
+) -> tuple[dict[Key, Any], list[Key]]:
+    """One graph for a pass, and the keys of its results: totals first, then the kept blocks."""
+    graph: dict[Key, Any] = {}
+    keys = [total.key for total in totals]
+    for total in totals:
+        graph.update(total.graph)
+    for rows in keep:
+        layer, blocks = rows.keyed(stage)
+        graph.update(layer)
+        keys += blocks
+    return graph, keys
+
+
+Finder = Callable[[], Runtime | None]
+_finders: list[Finder] = []
+
+
+def register(finder: Finder) -> None:
+    """Add a function that returns a runtime when it knows a better one than the local schedulers."""
+    _finders.append(finder)
+
+
+def active_runtime() -> Runtime:
+    """The runtime of the active Dask scheduler: a client if there is one, else threads (or what the
+    configuration names).
+    """
+    for finder in _finders:
+        found = finder()
+        if found is not None:
+            return found
+    return LocalRuntime(dask.base.get_scheduler())
+
+
+class _BlockProgress(Callback):
+    """Counts the finished block tasks of one stage."""
+
+    def __init__(self, reporter: Reporter, stage: str, total: int) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]
+        self._reporter, self._stage, self._total, self._done = reporter, stage, total, 0
+
+    def _posttask(self, key: Key, *_: Any) -> None:
+        if _stage_of(key) == self._stage:
+            self._done += 1
+            self._reporter.emit(StageProgress(self._stage, self._done, self._total))
+
+
+def _stage_of(key: Key) -> str:
+    """The stage of a key, "nystrom-gram" for ("nystrom-gram-0f3a", 4); "" for other people's keys."""
+    return key[0].rpartition("-")[0] if isinstance(key, tuple) and isinstance(key[0], str) else ""
+
+
+def _configured_threads() -> int:
+    configured = dask.config.get("num_workers", None)
+    return int(configured) if configured else (os.cpu_count() or 1)
+
+
+def _start_worker_process() -> None:
+    """In a process of the multiprocessing scheduler: one BLAS thread for good."""
+    ThreadpoolController().limit(limits=1, user_api="blas")
+
+
+@cache
+def _local_rate() -> float:
+    return product_rate()
+
+
+@cache
+def _processes(count: int) -> ProcessPoolExecutor:
+    """Worker processes that serve every pass: Dask's own are started anew for each, which takes seconds."""
+    context = multiprocessing.get_context(dask.config.get("multiprocessing.context", "spawn"))
+    return ProcessPoolExecutor(count, mp_context=context, initializer=_start_worker_process)
+
+
+_guard = threading.Lock()
+_guarded = 0
+_limiter: Any = None
+
+
+@cache
+def _pools() -> ThreadpoolController:
+    """The thread pools of this process; looking for them takes 3 ms, an iteration of Lloyd's algorithm as
+    long.
+    """
+    return ThreadpoolController()
+
+
+@contextmanager
+def single_blas_thread() -> Iterator[None]:
+    """One BLAS thread in this process while any fit computes; limits for each task would race."""
+    global _guarded, _limiter
+    with _guard:
+        if _guarded == 0:
+            _limiter = _pools().limit(limits=1, user_api="blas")
+        _guarded += 1
+    try:
+        yield
+    finally:
+        with _guard:
+            _guarded -= 1
+            if _guarded == 0:
+                _limiter.restore_original_limits()

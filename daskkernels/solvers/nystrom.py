@@ -1,0 +1,132 @@
+"""Layer 4: Nyström features in two passes [K Alg. 2 and 3]: Gram matrix of the whitened columns, then the
+features.
+
+Columns C = K[:, landmarks] are kept between the passes only where the plan says that they fit.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+
+from ..block import nystrom as block
+from ..block.tiles import RightOperand, kernel_block, prepare
+from ..events import Reporter
+from ..finite import check_sample
+from ..kernels import AnyKernel, has_unit_diagonal
+from ..linalg import top_eigenpairs, truncated_inverse_root
+from ..rows import RowBlocks, absent, map_rows, reduce_rows, take_rows
+from ..runtime import Runtime
+from ..xp import Array
+
+
+@dataclass(frozen=True)
+class NystromMap:
+    """The features as a function of a row: B(x) = k(x, landmarks) Q."""
+
+    kernel: AnyKernel
+    landmarks: Array  # (c, d)
+    components: Array  # Q (c, s), float64
+    dtype: np.dtype[np.floating]
+
+    def right(self) -> RightOperand:
+        """The landmarks made ready for the tile engine."""
+        return prepare(self.kernel, self.landmarks, self.dtype)
+
+
+@dataclass(frozen=True)
+class NystromFit:
+    """A fitted map with what is known about its quality; traces are those of K, of R R^T and of B B^T."""
+
+    map: NystromMap
+    eigenvalues: Array  # of W (c,), descending
+    gram_eigenvalues: Array  # of G (rank,), descending: the eigenvalues of the approximated K
+    rank: int
+    trace: float
+    columns: RowBlocks | None  # C where it was kept
+
+    def trace_error(self, restricted: bool = True) -> float:
+        """(tr K - tr of the approximation) / tr K, with or without the restriction to s components."""
+        eigenvalues = self.gram_eigenvalues
+        if restricted:
+            eigenvalues = eigenvalues[: self.map.components.shape[1]]
+        error = (self.trace - float(np.sum(eigenvalues))) / self.trace if self.trace > 0 else 0.0
+        return max(0.0, error)  # below 0 by rounding only
+
+
+def choose_landmarks(
+    rows: RowBlocks, count: int, runtime: Runtime, reporter: Reporter, rng: np.random.Generator
+) -> tuple[np.ndarray, Array]:
+    """Numbers (c,) and values (c, d) of `count` distinct rows, drawn uniformly, in ascending order."""
+    indices = np.sort(rng.choice(rows.grid.n_rows, count, replace=False))
+    (landmarks,), _ = runtime.run(
+        [take_rows(rows, indices, stage="nystrom-landmarks")], reporter=reporter, stage="nystrom-landmarks"
+    )
+    check_sample(landmarks, indices)
+    return indices, landmarks
+
+
+def fit_nystrom(
+    rows: RowBlocks,
+    kernel: AnyKernel,
+    landmarks: Array,
+    *,
+    rank: int | None,
+    n_components: int | None,
+    dtype: np.dtype[np.floating],
+    keep_columns: bool,
+    runtime: Runtime,
+    reporter: Reporter,
+    weights: RowBlocks,
+) -> NystromFit:
+    """Pass one: W, its restricted inverse root, G = sum_b R_b^T R_b, and Q = U_l diag(lam_l)^(-1/2) V_s.
+
+    `rank` None keeps every eigenvalue above rounding; `n_components` None keeps the whole rank.
+    Cost n c d + n c l + n l^2. Raises NonFiniteError (with the row) and DegenerateMatrixError.
+    """
+    W = kernel_block(kernel, np.asarray(landmarks, dtype=np.float64))
+    inverse = truncated_inverse_root(W, rank, float(np.finfo(dtype).eps))
+    right = runtime.place(prepare(kernel, landmarks, dtype))
+    root = runtime.place(inverse.root)
+    columns = map_rows(
+        block.columns, rows, operands=[right], stage="nystrom-columns", columns=len(landmarks), dtype=dtype
+    )
+    reduce = partial(reduce_rows, operands=[right, root], combine=block.merge_gram, stage="nystrom-gram")
+    if keep_columns:
+        diagonal = absent(rows.grid) if has_unit_diagonal(kernel) else rows
+        total = reduce(block.gram_of_columns, columns, diagonal, weights)
+    else:
+        total = reduce(block.gram, rows, weights)
+    (part,), kept = runtime.run(
+        [total], [columns] if keep_columns else [], reporter=reporter, stage="nystrom-gram"
+    )
+    gram_values, V = top_eigenpairs(part.gram)
+    s = inverse.rank if n_components is None else min(n_components, inverse.rank)
+    found = NystromMap(kernel, landmarks, inverse.root @ V[:, :s], dtype)
+    return NystromFit(
+        found, inverse.eigenvalues, gram_values, inverse.rank, part.trace, kept[0] if kept else None
+    )
+
+
+def feature_rows(
+    rows: RowBlocks,
+    features: NystromMap,
+    runtime: Runtime,
+    *,
+    columns: RowBlocks | None = None,
+    merge: int = 1,
+) -> RowBlocks:
+    """Pass two, lazily: B = C Q (n, s) from kept columns, or from the rows themselves."""
+    components = runtime.place(features.components)
+    make = partial(
+        map_rows,
+        stage="nystrom-features",
+        columns=features.components.shape[1],
+        dtype=features.dtype,
+        merge=merge,
+    )
+    if columns is not None:
+        return make(block.features_of_columns, columns, operands=[components])
+    return make(block.features, rows, operands=[runtime.place(features.right()), components])

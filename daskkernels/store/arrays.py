@@ -1,0 +1,132 @@
+"""Store layer: numpy and dask arrays written as the arrays of a dataset, each by whoever holds the rows.
+
+Dask input is written by one task for each group of whole chunks, so that no two tasks share a file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import dask.array as da
+import numpy as np
+from dask.base import compute
+from dask.task_spec import Task, TaskRef
+from dask.tokenize import tokenize
+from dask.typing import Key
+
+from daskkernels import grid
+from daskkernels.store import labels, sources
+from daskkernels.store.errors import LabelError, LengthMismatchError, ShapeError
+from daskkernels.store.labels import CODE_DTYPE, Coder
+from daskkernels.store.location import Location
+from daskkernels.store.sources import Rows, on_host
+from daskkernels.store.survey import boxed, known_lengths, run_blocks
+from daskkernels.store.writer import ArrayWriter
+
+
+class ArrayPlan:
+    """X and y as arrays of known length: what can be refused is refused here, before anything is written."""
+
+    def __init__(self, X: Any, y: Any, classes: Any, names: Any, chunk_rows: int | None) -> None:
+        self._X, found = sources.feature_rows(X)
+        self._y = None if y is None else sources.target_rows(y)
+        self._names = feature_names(names, found, self._X.shape[1])
+        self._coder = self._survey(classes)
+        self._classes = classes if self._coder is None else self._coder.classes
+        n_rows = self._X.shape[0]
+        if n_rows == 0:
+            raise ShapeError("X must have at least one row, got none")
+        if self._y is not None and self._y.shape[0] != n_rows:
+            raise LengthMismatchError(f"X has {n_rows} rows, but y has {self._y.shape[0]}")
+        size, width = self._X.dtype.itemsize, self._X.shape[1]
+        self._chunk = chunk_rows or grid.chunk_rows(n_rows, width, size)
+        self._group = self._chunk * max(1, grid.block_rows(n_rows, width, size) // self._chunk)
+
+    @property
+    def in_client(self) -> bool:
+        """Whether no task of a scheduler writes."""
+        return not (isinstance(self._X, da.Array) or isinstance(self._y, da.Array))
+
+    def write(self, target: Location) -> dict[str, Any]:
+        """Write the arrays; the attributes of the dataset."""
+        X = self._X
+        writers = [ArrayWriter.create(target.url, "X", X.shape, X.dtype, self._chunk)]
+        jobs = [self._job(writers[0], X, None)]
+        if self._y is not None and self._coder is not None:
+            shape = self._y.shape[:1] if self._coder.classes is not None else self._y.shape
+            writers.append(ArrayWriter.create(target.url, "y", shape, self._coder.dtype, self._group))
+            jobs.append(self._job(writers[1], self._y, self._coder))
+        compute(*(job for job in jobs if job is not None))
+        for writer in writers:
+            writer.finish()
+        return dataset_attributes(X.shape[0], X.shape[1], self._classes, self._names)
+
+    def _job(self, writer: ArrayWriter, rows: Rows, coder: Coder | None) -> da.Array | None:
+        """Write an array of the client at once; for a dask array, the tasks that will write it."""
+        if isinstance(rows, da.Array):
+            return _write_tasks(writer, rows, coder, self._group)
+        for start in range(0, len(rows), self._group):
+            block = rows[start : start + self._group]
+            write_rows(writer, start, len(block), coder, block)
+        return None
+
+    def _survey(self, classes: Any) -> Coder | None:
+        """How y is stored. Resolves unknown lengths of X and y and the classes of dask labels in one pass."""
+        y = self._y
+        wants_labels = y is not None and labels.holds_labels(y.dtype, y.shape[1] if y.ndim == 2 else None)
+        if classes is not None and not wants_labels:
+            found = "there is no y" if y is None else f"y holds {y.dtype} targets"
+            raise LabelError(f"classes are given, but {found}: they belong to integer, string or bool labels")
+        search = wants_labels and classes is None
+        self._X, self._y, parts = known_lengths(self._X, y, classes=search)
+        if y is None:
+            return None
+        if not wants_labels:
+            return Coder(y.dtype.newbyteorder("<"))
+        if search and isinstance(y, np.ndarray) and len(y):
+            parts = [labels.distinct(y, 0)]
+        if search and not any(len(part) for part in parts):
+            raise ShapeError("y must have at least one row, got none")
+        return Coder(CODE_DTYPE, labels.merge_distinct(parts) if search else classes)
+
+
+def write_rows(writer: ArrayWriter, start: int, rows: int, coder: Coder | None, block: Any) -> np.ndarray:
+    """Write one group of whole chunks; the work of one task."""
+    host = on_host(block)
+    if len(host) != rows:
+        raise LengthMismatchError(
+            f"array {writer.name!r}: {rows} rows are wanted from row {start}, but the block has {len(host)}"
+        )
+    return boxed(writer.write(start, host if coder is None else coder(host, start)))
+
+
+def _write_tasks(writer: ArrayWriter, rows: da.Array, coder: Coder | None, group: int) -> da.Array:
+    """One task for each group of whole chunks, on blocks that are regrouped to exactly these rows."""
+    n_rows = rows.shape[0]
+    lengths = tuple(min(group, n_rows - start) for start in range(0, n_rows, group))
+    rows = rows.rechunk((lengths, *((size,) for size in rows.shape[1:])))
+    name = f"store-write-{writer.name}-{tokenize(writer, rows.name)}"
+    tasks: dict[Key, Task] = {}
+    for index, length in enumerate(lengths):
+        block = TaskRef((rows.name, index) + (0,) * (rows.ndim - 1))
+        tasks[name, index] = Task((name, index), write_rows, writer, index * group, length, coder, block)
+    return run_blocks(name, tasks, [rows])
+
+
+def dataset_attributes(n_rows: int, width: int, classes: Any, names: list[str] | None) -> dict[str, Any]:
+    """What the group says about the dataset, apart from its source and its digest."""
+    stored = None if classes is None else list(classes)
+    return {"n_rows": n_rows, "n_features": width, "classes": stored, "feature_names": names}
+
+
+def feature_names(given: Sequence[str] | None, found: tuple[str, ...] | None, width: int) -> list[str] | None:
+    """The names to store: those given, or those the data carries. Raises ShapeError."""
+    names = found if given is None else tuple(given)
+    if names is None:
+        return None
+    if len(names) != width or not all(isinstance(name, str) for name in names):
+        raise ShapeError(
+            f"feature_names must be {width} strings, one for each feature, got {len(names)}: {names[:3]}"
+        )
+    return [str(name) for name in names]

@@ -1,0 +1,259 @@
+"""Store layer: `ArrayWriter`, aligned writes of one array by any number of workers, and back to a `Reader`.
+
+An array counts as written only after `finish`, which finds every chunk file and stores a fingerprint of them.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import zarr
+from zarr.codecs import BytesCodec, Crc32cCodec, ZstdCodec
+from zarr.errors import BaseZarrError
+
+from daskkernels.store import chunks, reader
+from daskkernels.store.errors import (
+    AlignmentError,
+    BlockReadError,
+    ExistsError,
+    FormatError,
+    IncompleteWriteError,
+    MetadataError,
+    MissingChunkError,
+    NotADatasetError,
+    ShapeError,
+)
+from daskkernels.store.foreign import every_chunk_written, one_chunk_at_a_time
+from daskkernels.store.location import Location
+from daskkernels.store.reader import Reader
+
+MARK = "daskkernels"  # the key of our attributes, in groups and in arrays
+NUMERIC = "biuf"
+
+
+@dataclass(frozen=True)
+class ArrayWriter:
+    """Writes one array in whole chunks. Picklable; safe from many workers, as no two share a chunk."""
+
+    url: str
+    name: str
+    shape: tuple[int, ...]
+    dtype: np.dtype[Any]
+    chunk_rows: int
+
+    @classmethod
+    def create(
+        cls,
+        url: str | os.PathLike[str],
+        name: str,
+        shape: tuple[int, ...],
+        dtype: Any,
+        chunk_rows: int,
+        attributes: Mapping[str, Any] | None = None,
+        overwrite: bool = False,
+    ) -> ArrayWriter:
+        """Make the array `name` in the group at `url` (made if need be), empty and marked as unfinished.
+
+        Raises ExistsError if there is an array of that name (with `overwrite`: if it is not ours),
+        ShapeError, TypeError for a dtype that is not a number.
+        """
+        location = Location.of(url)
+        kind = _stored_dtype(dtype)
+        _check_request(name, shape, chunk_rows)
+        _make_room(location, name, overwrite)
+        zarr.create_array(
+            location.zarr_store(read_only=False),
+            name=name,
+            shape=shape,
+            dtype=kind,
+            chunks=(chunk_rows, *(max(1, size) for size in shape[1:])),
+            filters=None,
+            serializer=BytesCodec(endian="little"),
+            compressors=[ZstdCodec(), Crc32cCodec()],
+            fill_value=kind.type(0),
+            zarr_format=3,
+            attributes={**(attributes or {}), MARK: {"complete": False}},
+            config={"write_empty_chunks": True},
+        )
+        return cls(location.url, name, tuple(int(size) for size in shape), kind, int(chunk_rows))
+
+    def write(self, start: int, block: np.ndarray) -> int:
+        """Store rows `start` to `start + len(block)` and return their number.
+
+        Raises AlignmentError unless both ends fall on a chunk boundary or on the last row; ShapeError,
+        TypeError.
+        """
+        block = np.asarray(block)
+        self._check_block(start, block)
+        if len(block):
+            with one_chunk_at_a_time(local=Location(self.url).is_local):
+                array = self._open()
+                array[start : start + len(block)] = np.ascontiguousarray(block, dtype=self.dtype)
+        return len(block)
+
+    def finish(self) -> Reader:
+        """Check that every chunk is there, mark the array as complete, open it. Raises MissingChunkError."""
+        location = Location(self.url)
+        keys = chunks.chunk_keys(self.name, self.shape, self.chunk_rows)
+        raise_missing(location, self.name, location.missing(keys, self.name))
+        content = content_of(location, self.name, keys)
+        self._open().update_attributes({MARK: {"complete": True, "content": content}})
+        reader.forget(self.url)
+        return open_array(self.url, self.name)
+
+    def resized(self, rows: int) -> ArrayWriter:
+        """The same array with another number of rows; chunks beyond the end are deleted."""
+        self._open().resize((rows, *self.shape[1:]))
+        return dataclasses.replace(self, shape=(rows, *self.shape[1:]))
+
+    def rewrite(self, function: Callable[[np.ndarray], np.ndarray], rows: int) -> None:
+        """Replace the stored values by `function` of them, `rows` rows (whole chunks) at a time."""
+        array = self._open()
+        for start in range(0, self.shape[0], rows):
+            self.write(start, function(np.asarray(array[start : start + rows])))
+
+    def _open(self) -> Any:
+        store = Location(self.url).zarr_store(read_only=False)
+        with every_chunk_written():  # open_array drops a config that it is given
+            return zarr.open_array(store, path=self.name, mode="r+")
+
+    def _check_block(self, start: int, block: np.ndarray) -> None:
+        stop = start + len(block) if block.ndim else start
+        if block.ndim != len(self.shape) or block.shape[1:] != self.shape[1:]:
+            wanted = ", ".join(["rows", *map(str, self.shape[1:])])
+            raise ShapeError(f"array {self.name!r} of {self.url}: blocks are ({wanted}), got {block.shape}")
+        if not np.can_cast(block.dtype, self.dtype, "safe"):
+            raise TypeError(
+                f"array {self.name!r} of {self.url} holds {self.dtype}, got a block of {block.dtype}"
+            )
+        if start < 0 or stop > self.shape[0]:
+            raise AlignmentError(
+                f"array {self.name!r} of {self.url} has {self.shape[0]} rows, got rows {start} to {stop}"
+            )
+        if start % self.chunk_rows or (stop % self.chunk_rows and stop != self.shape[0]):
+            raise AlignmentError(
+                f"array {self.name!r} of {self.url} is written in chunks of {self.chunk_rows} rows, got "
+                f"rows {start} to {stop}: start at a multiple and end at a multiple or at row {self.shape[0]}"
+            )
+
+
+def _stored_dtype(dtype: Any) -> np.dtype[Any]:
+    kind = np.dtype(dtype)
+    if kind.kind not in NUMERIC or kind.itemsize > 8:
+        raise TypeError(f"stored arrays hold bool, integers or floats of at most 8 bytes, got {kind}")
+    stored: np.dtype[Any] = kind.newbyteorder("<")
+    return stored
+
+
+def _check_request(name: str, shape: tuple[int, ...], chunk_rows: int) -> None:
+    if not name or name != name.strip("/") or any(part in ("", ".", "..") for part in name.split("/")):
+        raise ValueError(f"name must be a plain array name such as 'X', got {name!r}")
+    if not shape or shape[0] < 0 or any(size < 1 for size in shape[1:]):
+        raise ShapeError(f"array {name!r}: shape must be (rows, ...) with columns, got {shape}")
+    if chunk_rows < 1:
+        raise ValueError(f"array {name!r}: chunk_rows must be at least 1, got {chunk_rows}")
+
+
+def _make_room(location: Location, name: str, overwrite: bool) -> None:
+    """Make the group, and delete an array of ours that may be overwritten."""
+    if not location.exists("zarr.json"):
+        if location.exists() and not location.is_empty_folder():
+            raise ExistsError(f"{location.url} exists and is not a Zarr v3 group: choose another path")
+        zarr.create_group(location.zarr_store(read_only=False), zarr_format=3)
+    if not location.exists(name):
+        return
+    if not overwrite:
+        raise ExistsError(f"array {name!r} of {location.url} exists: pass overwrite=True to replace it")
+    if marks_of(read_json(location, f"{name}/zarr.json")) is None:
+        raise ExistsError(
+            f"array {name!r} of {location.url} was not written by daskkernels: it is not replaced"
+        )
+    location.remove(name)
+    reader.forget(location.url)
+
+
+def open_array(url: str | os.PathLike[str], name: str) -> Reader:
+    """The Reader of a finished array.
+
+    Raises IncompleteWriteError, NotADatasetError, MetadataError, FormatError.
+    """
+    location = Location.of(url)
+    document = f"{name}/zarr.json"
+    if not location.exists(document):
+        raise NotADatasetError(f"no array {name!r} in {location.url}: {location.path(document)} is not there")
+    parsed = read_json(location, document)
+    marks = marks_of(parsed)
+    if marks is None:
+        raise NotADatasetError(
+            f"array {name!r} of {location.url} was not written by daskkernels: open it with zarr.open_array"
+        )
+    if marks.get("complete") is not True:
+        raise IncompleteWriteError(
+            f"array {name!r} of {location.url} was not finished ({location.path(document)}): write it again"
+        )
+    return _reader(location, name, parsed)
+
+
+def _reader(location: Location, name: str, parsed: dict[str, Any]) -> Reader:
+    document = location.path(f"{name}/zarr.json")
+    try:
+        array: Any = zarr.open_array(location.zarr_store(read_only=True), path=name, mode="r")
+        dtype, rows = np.dtype(array.dtype), int(array.chunks[0])
+    except (ValueError, TypeError, KeyError, AttributeError, OSError, BaseZarrError) as error:
+        raise MetadataError(f"{document} does not describe an array: {error}") from error
+    codecs = [codec.get("name") for codec in parsed.get("codecs", ())]
+    plain = parsed.get("chunk_key_encoding", {}).get("configuration", {}).get("separator", "/") == "/"
+    if codecs != ["bytes", "zstd", "crc32c"] or array.chunks[1:] != array.shape[1:] or not plain:
+        raise FormatError(
+            f"{document}: row chunks with bytes, zstd, crc32c are wanted, got {array.chunks}, {codecs}"
+        )
+    if dtype.kind not in NUMERIC:
+        raise FormatError(f"{document}: numbers are wanted, got {dtype}")
+    token = reader.fingerprint(location.read(f"{name}/zarr.json"))
+    return Reader(location.url, name, tuple(array.shape), dtype.newbyteorder("<"), rows, token)
+
+
+def read_json(location: Location, key: str) -> dict[str, Any]:
+    """A metadata file as a dictionary. Raises MetadataError with its name."""
+    try:
+        parsed = json.loads(location.read(key))
+    except (OSError, ValueError, RecursionError) as error:
+        raise MetadataError(f"{location.path(key)} is not readable as JSON: {error}") from error
+    if not isinstance(parsed, dict):
+        raise MetadataError(f"{location.path(key)} must hold a JSON object, got {type(parsed).__name__}")
+    return parsed
+
+
+def marks_of(parsed: dict[str, Any]) -> dict[str, Any] | None:
+    """Our attributes in a metadata file, None if it has none."""
+    attributes = parsed.get("attributes")
+    marks = attributes.get(MARK) if isinstance(attributes, dict) else None
+    return marks if isinstance(marks, dict) else None
+
+
+def raise_missing(location: Location, name: str, missing: list[str]) -> None:
+    """Raise MissingChunkError naming the first chunk files that are not there."""
+    if missing:
+        shown = ", ".join(location.path(key) for key in missing[:3])
+        more = f" and {len(missing) - 3} more" if len(missing) > 3 else ""
+        raise MissingChunkError(f"array {name!r} of {location.url}: missing chunk file {shown}{more}")
+
+
+def content_of(location: Location, name: str, keys: list[str]) -> str:
+    """The fingerprint of an array's chunk files. Cost: four bytes of every file."""
+
+    def checksums() -> Any:
+        for key, tail in zip(keys, location.tails(keys, chunks.CRC_BYTES), strict=True):
+            if isinstance(tail, OSError):
+                raise BlockReadError(
+                    f"array {name!r} of {location.url}: chunk file {location.path(key)}: {tail}"
+                )
+            yield tail
+
+    return chunks.content_hash(checksums())

@@ -1,0 +1,55 @@
+"""Layer 0: which array library an array belongs to; the only file that knows cupy exists.
+
+Small algebra and the kernels' maps run on any array API namespace; tile loops work in place and so need numpy
+or cupy.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from array_api_compat import array_namespace, is_cupy_array
+
+Array = Any  # an array of any supported namespace
+
+_IN_PLACE = ("numpy", "cupy")
+
+
+def namespace(*arrays: Array) -> Any:
+    """The array API namespace that all the arrays share."""
+    return array_namespace(*arrays)
+
+
+def module_of(x: Array) -> Any:
+    """numpy or cupy itself, whichever `x` belongs to (their functions take `out=`)."""
+    if is_cupy_array(x):
+        import cupy
+
+        return cupy
+    return np
+
+
+def to_host(x: Array) -> np.ndarray:
+    """A numpy array with the values of `x`; no copy for numpy."""
+    if is_cupy_array(x):
+        return x.get()  # type: ignore[no-any-return]
+    return np.asarray(x)
+
+
+def like(x: np.ndarray, other: Array) -> Array:
+    """`x` in the memory of `other`: moved to the device when `other` is on one."""
+    return module_of(other).asarray(x)
+
+
+def mapped(function: str, x: Array, *arguments: float) -> Array:
+    """`function(x, *arguments)` elementwise, written over `x` where its library can."""
+    library = namespace(x)
+    if library.__name__.rpartition(".")[2] in _IN_PLACE:
+        return getattr(module_of(x), function)(x, *arguments, out=x)
+    return getattr(library, function)(x, *arguments)
+
+
+def is_on_device(x: object) -> bool:
+    """Whether `x` is a cupy array."""
+    return bool(is_cupy_array(x))
