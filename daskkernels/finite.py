@@ -33,7 +33,7 @@ def check_rows(per_row: Array, start: int = 0) -> None:
 
 
 def check_sample(X: Array, numbers: Array) -> None:
-    """Raise NonFiniteError for the first of some rows X (c, d) that is not finite, by its number in `numbers` (c,)."""
+    """Raise NonFiniteError for the first row of X (c, d) that is not finite, by its number in `numbers`."""
     bad = ~module_of(X).isfinite(X).all(axis=1)
     if bool(bad.any()):
         raise NonFiniteError(int(numbers[int(bad.argmax())]))

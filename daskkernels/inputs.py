@@ -7,6 +7,7 @@ to scratch.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any, Literal, Self
 from uuid import uuid4
@@ -18,7 +19,7 @@ from dask.array.utils import meta_from_array
 
 from .events import Reporter
 from .grid import TILE_ROWS, Grid, chunk_rows
-from .plan import PlanError, show_bytes
+from .plan import Machine, PlanError, Residence, residence, show_bytes
 from .rows import RowBlocks, absent, from_dask, literal, reduce_rows
 from .runtime import Runtime
 from .store import ArrayWriter, Dataset, Reader, reader_of, to_dask
@@ -49,9 +50,14 @@ class Input:
         return Grid.canonical(*self.shape, self.array.dtype.itemsize)
 
     @property
-    def streamed(self) -> bool:
-        """Whether each pass reads a store."""
-        return self.kind == "dask" and reader_of(self.array) is not None
+    def nbytes(self) -> int:
+        """Bytes of the table as it is stored."""
+        return math.prod(self.shape) * int(self.array.dtype.itemsize)
+
+    def residence(self, machine: Machine) -> Residence:
+        """Where the table will be during a fit."""
+        stored = self.kind == "dask" and reader_of(self.array) is not None
+        return residence(self.nbytes, machine, stored=stored, in_caller=self.kind == "numpy")
 
 
 def is_lazy(X: object) -> bool:
@@ -127,22 +133,20 @@ def resident_rows(source: Input, runtime: Runtime, reporter: Reporter, scratch: 
 
     Raises PlanError when it has to be spooled and there is no scratch.
     """
-    rows_bytes = source.array.dtype.itemsize * source.shape[0] * source.shape[1]
-    machine = runtime.machine
-    if source.streamed or (source.kind == "numpy" and machine.in_process):
-        return lazy_rows(source, runtime)
-    if rows_bytes <= machine.managed * 0.7:
-        rows = lazy_rows(source, runtime)
-        if source.kind == "numpy":
-            return rows
-        return runtime.run([], [rows], reporter=reporter, stage="rows-persist")[1][0]
-    if scratch.url is None:
+    where = source.residence(runtime.machine)
+    if where == "scratch" and scratch.url is None:
         raise PlanError(
-            f"X is {show_bytes(rows_bytes)}, lazy or held by the client, and does not fit "
-            f"the workers' {show_bytes(machine.managed)} for data: write it with dk.write_dataset first, "
-            "or give scratch="
+            f"X is {show_bytes(source.nbytes)}, lazy or held by the client, and does not fit the workers' "
+            f"{show_bytes(runtime.machine.managed)} for data: use dk.write_dataset, or give scratch="
         )
-    return scratch.spool(lazy_rows(source, runtime), runtime, reporter)
+    if where == "scratch" and source.kind == "numpy":
+        return scratch.spool_array(source.array, source.grid)
+    rows = lazy_rows(source, runtime)
+    if where == "scratch":
+        return scratch.spool(rows, runtime, reporter)
+    if where == "memory" and source.kind == "dask":
+        return runtime.run([], [rows], reporter=reporter, stage="rows-persist")[1][0]
+    return rows
 
 
 class Scratch:
@@ -163,16 +167,24 @@ class Scratch:
                 files.rm(path, recursive=True)
 
     def spool(self, rows: RowBlocks, runtime: Runtime, reporter: Reporter) -> RowBlocks:
-        """The same rows, computed once into a store here, and streamed from there."""
-        columns = 1 if rows.columns is None else rows.columns
-        step = min(chunk_rows(None, columns, rows.dtype.itemsize), rows.grid.block_rows)
-        while rows.grid.block_rows % step:
-            step -= TILE_ROWS
-        writer = ArrayWriter.create(
-            f"{self.url}/{uuid4().hex[:12]}.zarr", "rows", rows.shape, rows.dtype, step
-        )
+        """The same rows, computed once into a store here by the workers, and streamed from there."""
+        writer = self._writer(rows.grid, rows.shape, rows.dtype)
         store_rows(rows, writer, runtime, reporter, stage="rows-spool")
         return from_dask(to_dask(writer.finish(), rows.grid.row_chunks), rows.grid)
+
+    def spool_array(self, X: Any, grid: Grid) -> RowBlocks:
+        """An array of this process, written into a store here block by block, and streamed from there."""
+        writer = self._writer(grid, X.shape, X.dtype)
+        for start, stop in grid:
+            writer.write(start, to_host(X[start:stop]))
+        return from_dask(to_dask(writer.finish(), grid.row_chunks), grid)
+
+    def _writer(self, grid: Grid, shape: tuple[int, ...], dtype: Any) -> ArrayWriter:
+        """A new array here, whose chunks divide the blocks of the grid."""
+        step = min(chunk_rows(None, math.prod(shape[1:]), np.dtype(dtype).itemsize), grid.block_rows)
+        while grid.block_rows % step:
+            step -= TILE_ROWS
+        return ArrayWriter.create(f"{self.url}/{uuid4().hex[:12]}.zarr", "rows", shape, dtype, step)
 
 
 def store_rows(

@@ -27,7 +27,7 @@ def top_eigenpairs(A: Array, k: int | None = None) -> tuple[Array, Array]:
     xp = namespace(A)
     if not bool(xp.all(xp.isfinite(A))):
         raise DegenerateMatrixError(
-            f"a kernel matrix {A.shape} holds NaN or infinity: rescale the data or change the kernel"
+            f"a {A.shape[0]} x {A.shape[1]} matrix holds NaN or infinity: rescale the data or the kernel"
         )
     values, vectors = xp.linalg.eigh((A + xp.matrix_transpose(A)) * 0.5)
     values, vectors = xp.flip(values), xp.flip(vectors, axis=1)

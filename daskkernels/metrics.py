@@ -60,7 +60,7 @@ def adjusted_rand(a: Any, b: Any) -> float:
     table = contingency(a, b)
 
     def pairs(counts: Any) -> int:
-        return sum(int(c) * (int(c) - 1) // 2 for c in np.ravel(counts))
+        return sum(c * (c - 1) // 2 for c in counts[counts > 1].tolist())
 
     n = int(table.sum())
     both, first, second, total = (

@@ -11,8 +11,16 @@ from typing import Literal
 from .grid import TILE_ROWS, Grid
 
 Storage = Literal["memory", "scratch", "recomputed"]
+Residence = Literal["store", "scratch", "memory", "caller"]  # where X is during a fit
+_RESIDENCES = {
+    "store": "streamed from its store in every pass",
+    "scratch": "spooled to scratch once, streamed from there in every pass",
+    "memory": "held by the workers",
+    "caller": "used where it is, in this process",
+}
 
 MANAGED_SHARE = 0.5  # of a worker's limit: Dask moves data to disk at 60 % and pauses the worker at 80 %
+X_SHARE = 0.7  # of the managed memory, for X that is not stored
 LLOYD_BLOCK_BYTES = 64 * 2**20
 LLOYD_SPLIT_BYTES = 2 * 2**20  # less than this is not worth a task of its own
 LLOYD_BLOCKS = 8
@@ -140,8 +148,17 @@ class Task:
     k: int = 0
     n_init: int = 1
     moments_pass: bool = True
-    streamed: bool = True  # X is read from a store in every pass
-    held: int = 0  # bytes of X that the workers hold
+    residence: Residence = "store"
+
+    @property
+    def streamed(self) -> bool:
+        """Whether every pass reads X from a store."""
+        return self.residence in ("store", "scratch")
+
+    @property
+    def held(self) -> int:
+        """Bytes of X that the workers hold all the time."""
+        return self.n * self.d * self.stored if self.residence == "memory" else 0
 
     @property
     def grid(self) -> Grid:
@@ -156,6 +173,15 @@ def show_bytes(value: float) -> str:
             return f"{value:.3g} {unit}"
         value /= 1024
     raise AssertionError
+
+
+def residence(n_bytes: int, machine: Machine, *, stored: bool, in_caller: bool) -> Residence:
+    """Where X of this size stays during a fit; "scratch" when it is neither stored nor fits the workers."""
+    if stored:
+        return "store"
+    if in_caller and machine.in_process:
+        return "caller"
+    return "memory" if n_bytes <= machine.managed * X_SHARE else "scratch"
 
 
 def lloyd_factor(grid: Grid, s: int, width: int) -> int:
@@ -210,9 +236,7 @@ def plan_features(task: Task, machine: Machine) -> Plan:
         steps.insert(0, Step("bandwidth", 1, 3.0 * task.n * task.d * 8, read, 0, blocks * 1.2))
     choices = {
         "columns": "kept in memory between the passes" if keep_columns else "computed twice, nothing kept",
-        "X": "streamed from its store in every pass"
-        if task.streamed
-        else f"held by the workers, {show_bytes(task.held)}",
+        "X": _RESIDENCES[task.residence],
     }
     held = task.held + (columns if keep_columns else 0)
     return _checked(task, machine, tuple(steps), held, choices, keep_columns)
@@ -268,6 +292,6 @@ def _checked(
     if per_worker > machine.memory * 0.8:
         raise PlanError(
             f"n_landmarks={task.c} at {task.d} columns needs {show_bytes(per_worker)} a worker, over "
-            f"80 % of its {show_bytes(machine.memory)}: lower n_landmarks or the threads, or raise memory_limit"
+            f"80 % of its {show_bytes(machine.memory)}: lower n_landmarks or threads, or raise memory_limit"
         )
     return Plan(steps, machine, peak, client, choices, keep_columns, features)

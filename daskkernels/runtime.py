@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import tempfile
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import cache
@@ -40,6 +42,10 @@ class Runtime(Protocol):
     @property
     def machine(self) -> Machine:
         """What the work runs on."""
+
+    @property
+    def scratch(self) -> str | None:
+        """A folder that is known to be reached by every worker; None where the user has to name one."""
 
     def measured(self) -> Machine:
         """The machine with its rates measured, for predictions."""
@@ -78,6 +84,11 @@ class LocalRuntime:
         return Machine(
             workers=1, threads=threads, memory=psutil.virtual_memory().available + resident, base=resident
         )
+
+    @property
+    def scratch(self) -> str | None:
+        """The folder for temporary files."""
+        return temporary_folder()
 
     def measured(self) -> Machine:
         """The same with its matrix product rate measured, once."""
@@ -119,7 +130,13 @@ class LocalRuntime:
             single_blas_thread(),
         ):
             if self._get is dask.multiprocessing.get and dask.config.get("pool", None) is None:
-                return self._get(graph, keys, pool=_processes(_configured_threads()))  # type: ignore[no-any-return]
+                try:
+                    return self._get(graph, keys, pool=_processes(_configured_threads()))  # type: ignore[no-any-return]
+                except (
+                    BrokenProcessPool
+                ):  # a process died, perhaps for want of memory: start new ones next time
+                    _processes.cache_clear()
+                    raise
             return self._get(graph, keys)  # type: ignore[no-any-return]
 
 
@@ -136,6 +153,11 @@ def joined(
         graph.update(layer)
         keys += blocks
     return graph, keys
+
+
+def temporary_folder() -> str:
+    """Where Dask is configured to put temporary files, else where the system does."""
+    return str(dask.config.get("temporary-directory", None) or tempfile.gettempdir())
 
 
 Finder = Callable[[], Runtime | None]

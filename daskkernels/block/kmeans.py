@@ -210,9 +210,10 @@ def farthest(B: Array, weights: Array | None, sets: Sets, *, count: int, start: 
     rows = []
     for centers in sets:
         mass = _mass(B, centers, None)
-        away = mass > 0 if weights is None else (mass > 0) & (to_host(weights) > 0)
+        if weights is not None:
+            mass[to_host(weights) == 0] = 0.0  # such rows never become centers
         limit = np.partition(mass, -min(count, mass.size))[-min(count, mass.size)]
-        rows.append(_pick(B, -mass, away & (mass >= limit), start, 0.0).first(count))
+        rows.append(_pick(B, -mass, (mass > 0) & (mass >= limit), start, 0.0).first(count))
     return rows
 
 

@@ -95,7 +95,7 @@ class DaskEstimator(BaseEstimator):
         runtime, timings = active_runtime(), Timings()
         report, bar = self._reporter(timings)
         try:
-            with Scratch(self._scratch_url()) as scratch:
+            with Scratch(self._scratch_url(runtime)) as scratch:
                 weights = weight_rows(sample_weight, source.grid, runtime)
                 rows = resident_rows(source, runtime, report, scratch)
                 yield Work(source, rows, weights, runtime, report, timings, scratch, sample_weight)
@@ -103,9 +103,10 @@ class DaskEstimator(BaseEstimator):
             if bar is not None:
                 bar.close()
 
-    def _scratch_url(self) -> str | None:
+    def _scratch_url(self, runtime: Runtime) -> str | None:
+        """The estimator's own scratch, else the session's, else a folder that is known to be shared."""
         given: str | None = getattr(self, "scratch", None)
-        return given if given is not None else dask.config.get("daskkernels.scratch", None)
+        return given or dask.config.get("daskkernels.scratch", None) or runtime.scratch
 
 
 def _names_frame(X: Any, source: Input) -> Any:

@@ -108,10 +108,9 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
             k = self._check_parameters(work.source.shape[0])
             for_features, for_kmeans = seed_sequence(self.random_state).spawn(2)
             features = self._features(work.source.shape[0], k, np.random.default_rng(for_features))
-            task = features._task(work.source, k, self.n_init)
-            plan = planning.plan_kmeans(
-                task, work.runtime.machine, work.scratch.url is not None, self.max_iter
-            )
+            machine = work.runtime.machine
+            task = features._task(work.source, machine, k, self.n_init)
+            plan = planning.plan_kmeans(task, machine, work.scratch.url is not None, self.max_iter)
             fit = features._fit(work, keep_columns=True)
             features.plan_ = plan
             if self.n_components != "auto":
@@ -171,10 +170,11 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
         """
         source = self._described(X)
         k = self._check_parameters(source.shape[0])
-        task = self._features(source.shape[0], k, None)._task(source, k, self.n_init)
-        return planning.plan_kmeans(
-            task, active_runtime().measured(), self._scratch_url() is not None, self.max_iter
-        )
+        runtime = active_runtime()
+        machine = runtime.measured()
+        task = self._features(source.shape[0], k, None)._task(source, machine, k, self.n_init)
+        scratch = self._scratch_url(runtime) is not None
+        return planning.plan_kmeans(task, machine, scratch, self.max_iter)
 
     @property
     def _n_features_out(self) -> int:

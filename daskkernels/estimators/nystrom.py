@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import replace
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -136,13 +137,14 @@ class NystromFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DaskEst
         Prints as a table.
         """
         source = self._described(X)
-        return planning.plan_features(self._task(source), active_runtime().measured())
+        machine = active_runtime().measured()
+        return planning.plan_features(self._task(source, machine), machine)
 
     @property
     def _n_features_out(self) -> int:
         return int(self.n_components_)
 
-    def _task(self, source: Input, k: int = 0, n_init: int = 1) -> planning.Task:
+    def _task(self, source: Input, machine: planning.Machine, k: int = 0, n_init: int = 1) -> planning.Task:
         """The sizes of this fit as the planner wants them; checks the parameters that are sizes."""
         n, d = source.shape
         c = self._landmark_count(n)
@@ -165,8 +167,7 @@ class NystromFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DaskEst
             k=k,
             n_init=n_init,
             moments_pass=isinstance(kernel, Stationary) and not kernel.resolved,
-            streamed=source.streamed,
-            held=0 if source.streamed else n * d * itemsize,
+            residence=source.residence(machine),
         )
 
     def _dtype(self, source: Input) -> np.dtype[np.floating]:
@@ -194,8 +195,9 @@ class NystromFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DaskEst
         """Kernel, landmarks, pass one; sets the fitted attributes. Columns are kept if asked for and if they
         fit.
         """
-        task = self._task(work.source)
-        plan = planning.plan_features(task, work.runtime.machine)
+        machine = work.runtime.machine
+        task = self._task(work.source, machine)
+        plan = planning.plan_features(task, machine)
         for_landmarks, for_bandwidth = (
             np.random.default_rng(s) for s in seed_sequence(self.random_state).spawn(2)
         )
@@ -238,10 +240,10 @@ class NystromFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DaskEst
         return None, landmarks
 
     def _warn_if_short(self) -> None:
-        if self.n_components != "auto" and self.n_components_ < self.n_components:
+        if isinstance(self.n_components, Integral) and self.n_components_ < int(self.n_components):
             warnings.warn(
                 f"n_components={self.n_components}, but only {self.rank_} eigenvalues of the kernel matrix "
-                f"of {len(self.landmarks_)} landmarks were kept: that many features; raise n_landmarks or rank",
+                f"of {len(self.landmarks_)} landmarks were kept: raise n_landmarks or rank for more",
                 NumericalWarning,
                 stacklevel=3,
             )

@@ -18,14 +18,14 @@ import dask.base
 import numpy as np
 from dask.sizeof import sizeof
 from dask.task_spec import TaskRef
-from distributed import Client, Future, WorkerPlugin, wait
+from distributed import Client, Future, LocalCluster, WorkerPlugin, wait
 from threadpoolctl import ThreadpoolController
 
 from ..events import Reporter, StageProgress
 from ..grid import Grid
 from ..plan import Machine
 from ..rows import Operand, RowBlocks, Total, literal
-from ..runtime import joined, single_blas_thread
+from ..runtime import joined, single_blas_thread, temporary_folder
 from ..xp import Array
 from .machine import measure_machine
 
@@ -57,6 +57,11 @@ class ClusterRuntime:
             latency=0.003,
             in_process=False,
         )
+
+    @property
+    def scratch(self) -> str | None:
+        """The folder for temporary files when the cluster runs on this machine."""
+        return temporary_folder() if isinstance(self.client.cluster, LocalCluster) else None
 
     def measured(self) -> Machine:
         """The workers with their arithmetic rate measured, once for each set of workers."""

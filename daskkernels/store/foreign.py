@@ -125,8 +125,8 @@ class _Cache:
 class _Held:
     """One of Zarr's settings, which belong to the whole process, held while any of our calls is under way.
 
-    It is set when the first call enters and put back when the last one leaves: each thread setting and restoring
-    it for itself would leave it changed for good.
+    It is set when the first call enters and put back when the last one leaves: each thread setting and
+    restoring it for itself would leave it changed for good.
     """
 
     def __init__(self, name: str, value: object) -> None:

@@ -92,7 +92,7 @@ def target_rows(y: Any) -> Rows:
     elif isinstance(y, list | tuple):
         y = _labels_of_list(y)
     rows = _array(y, "y")
-    if rows.ndim not in (1, 2) or rows.shape[-1] == 0:
+    if rows.ndim not in (1, 2) or rows.shape[1:] == (0,):
         raise ShapeError(f"y must be (rows,) or (rows, outputs), got shape {rows.shape}")
     return rows
 

@@ -6,6 +6,7 @@ One buffer of whole chunks is all that is held; labels get provisional codes, wh
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -22,7 +23,7 @@ BUFFER_BYTES = 8 * 2**20
 
 
 class GrowingArray:
-    """Regroups blocks (b, ...) to whole chunks and writes them; the array grows by doubling."""
+    """Regroups blocks (b, ...) to whole chunks and writes them; the array grows by a buffer at a time."""
 
     def __init__(
         self, location: Location, name: str, columns: tuple[int, ...], dtype: Any, chunk_rows: int
@@ -32,7 +33,7 @@ class GrowingArray:
         self._buffer = np.empty((self._rows, *columns), dtype)
         self._filled = 0
         self._written = 0
-        self.writer = ArrayWriter.create(location.url, name, (self._rows, *columns), dtype, chunk_rows)
+        self.writer = ArrayWriter.create(location.url, name, (0, *columns), dtype, chunk_rows)
 
     @property
     def n_rows(self) -> int:
@@ -51,8 +52,8 @@ class GrowingArray:
                 self._flush()
 
     def close(self) -> ArrayWriter:
-        """Write what is left and cut the array to the rows received."""
-        self.writer = self.writer.resized(self.n_rows)
+        """Write what is left."""
+        self.writer = self.writer.grown(self.n_rows)
         if self._filled:
             self.writer.write(self._written, self._buffer[: self._filled])
         return self.writer
@@ -62,8 +63,7 @@ class GrowingArray:
         self.writer.rewrite(lambda block: codes[block], self._rows)
 
     def _flush(self) -> None:
-        if self._written + self._rows > self.writer.shape[0]:
-            self.writer = self.writer.resized(2 * self.writer.shape[0])
+        self.writer = self.writer.grown(self._written + self._rows)
         self.writer.write(self._written, self._buffer)
         self._written += self._rows
         self._filled = 0
@@ -124,7 +124,7 @@ class TargetStream:
 
 
 def checked_blocks(blocks: Iterator[tuple[np.ndarray, Any]]) -> Iterator[tuple[np.ndarray, Any]]:
-    """Pairs whose features have one width and one type, and whose lengths agree, with the block's number."""
+    """The pairs that have rows, once their lengths, their width and their type are seen to agree."""
     dtype: np.dtype[Any] | None = None
     width = 0
     for number, (X, y) in enumerate(blocks):
@@ -134,6 +134,8 @@ def checked_blocks(blocks: Iterator[tuple[np.ndarray, Any]]) -> Iterator[tuple[n
             raise ShapeError(
                 f"block {number} of X must be two-dimensional (rows, features), got shape {X.shape}"
             )
+        if len(X) == 0:
+            continue
         if dtype is None:
             dtype, width = X.dtype, X.shape[1]
         if X.shape[1] != width:
@@ -152,42 +154,35 @@ class StreamPlan:
 
     in_client = True
 
-    def __init__(self, blocks: Any, classes: Any, names: Any, chunk_rows: int | None) -> None:
-        self._classes, self._names = classes, names
+    def __init__(self, blocks: Iterator[Any], classes: Any, names: Any, chunk_rows: int | None) -> None:
         first = next(blocks, None)
         if first is None:
-            raise ShapeError("X is an iterator without a single block")
-        self._first, self._rest = first, blocks
-        if first[0].shape[1] == 0:
-            raise ShapeError(f"X must have at least one feature, got a first block of shape {first[0].shape}")
-        check_features(np.empty((1, first[0].shape[1]), first[0].dtype))
-        self._names = feature_names(names, None, first[0].shape[1])
-        width, size = first[0].shape[1], first[0].dtype.itemsize
-        self._chunk = chunk_rows or grid.chunk_rows(None, width, size)
+            raise ShapeError("X must have at least one row, got an iterator without rows")
+        self._width, self._dtype = first[0].shape[1], first[0].dtype.newbyteorder("<")
+        check_features(np.empty((1, self._width), self._dtype))
+        if classes is not None and first[1] is None:
+            raise LabelError("classes are given, but there is no y: they belong to labels")
+        self._classes = classes
+        self._names = feature_names(names, None, self._width)
+        self._chunk = chunk_rows or grid.chunk_rows(None, self._width, self._dtype.itemsize)
+        self._blocks = chain([first], blocks)
 
     def write(self, target: Location) -> dict[str, Any]:
         """Write all blocks; the attributes of the dataset."""
-        X, y = self._first
-        features = GrowingArray(target, "X", X.shape[1:], X.dtype.newbyteorder("<"), self._chunk)
-        y_rows = self._chunk * max(1, grid.TILE_ROWS * 16 // self._chunk)
-        targets = None if y is None else TargetStream(target, y, y_rows, self._classes)
-        pair: Any = self._first
-        while pair is not None:
-            self._push(features, targets, *pair)
-            pair = next(self._rest, None)
-        if features.n_rows == 0:
-            raise ShapeError("X must have at least one row, got an iterator of empty blocks")
+        features = GrowingArray(target, "X", (self._width,), self._dtype, self._chunk)
+        targets: TargetStream | None = None
+        for X, y in self._blocks:
+            if features.n_rows == 0 and y is not None:
+                rows = self._chunk * max(1, 16 * grid.TILE_ROWS // self._chunk)
+                targets = TargetStream(target, y, rows, self._classes)
+            if (y is None) is not (targets is None):
+                raise LengthMismatchError(f"only some blocks have a y: at row {features.n_rows} that changes")
+            features.push(X)
+            if targets is not None:
+                targets.push(y)
         features.close().finish()
-        classes = self._classes
+        classes = None
         if targets is not None:
             writer, classes = targets.close()
             writer.finish()
-        return dataset_attributes(features.n_rows, X.shape[1], classes, self._names)
-
-    @staticmethod
-    def _push(features: GrowingArray, targets: TargetStream | None, X: np.ndarray, y: Any) -> None:
-        if (y is None) is not (targets is None):
-            raise LengthMismatchError(f"y comes with some blocks only: at row {features.n_rows} that changes")
-        features.push(X)
-        if targets is not None:
-            targets.push(y)
+        return dataset_attributes(features.n_rows, self._width, classes, self._names)

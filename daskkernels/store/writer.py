@@ -107,8 +107,8 @@ class ArrayWriter:
         reader.forget(self.url)
         return open_array(self.url, self.name)
 
-    def resized(self, rows: int) -> ArrayWriter:
-        """The same array with another number of rows; chunks beyond the end are deleted."""
+    def grown(self, rows: int) -> ArrayWriter:
+        """The same array with more rows. The last chunk must not have been written in part."""
         self._open().resize((rows, *self.shape[1:]))
         return dataclasses.replace(self, shape=(rows, *self.shape[1:]))
 
