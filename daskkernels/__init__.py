@@ -7,9 +7,7 @@ from .kernels import Cauchy, Cosine, Gaussian, Laplacian, Linear, Matern, Polyno
 from .runtime import register as _register
 from .session import connect, find_cluster
 from .store import Dataset, open_dataset, write_dataset
-from .versions import show_versions
-
-__version__ = "0.1.0"
+from .versions import __version__, show_versions
 
 _register(find_cluster)
 
@@ -25,6 +23,7 @@ __all__ = [
     "NystromFeatures",
     "Polynomial",
     "Standardize",
+    "__version__",
     "block",
     "connect",
     "kernel_block",

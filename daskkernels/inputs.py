@@ -211,6 +211,8 @@ def weight_rows(sample_weight: Any, grid: Grid, runtime: Runtime) -> RowBlocks:
     if hasattr(values, "to_dask_array"):
         values = values.to_dask_array(lengths=True)
     values = np.asarray(values.compute() if dask.is_dask_collection(values) else to_host(values))
+    if values.dtype.kind not in "biuf":
+        raise InputError(f"sample_weight has dtype {values.dtype}: wanted one number for each row")
     if values.ndim == 0:
         values = np.full(grid.n_rows, float(values))
     if values.ndim != 1:

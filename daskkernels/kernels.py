@@ -103,7 +103,9 @@ class Gaussian(Stationary):
         return -0.5 * self.inverse_square()
 
     def tile_map(self, tile: Array, scratch: Array | None = None) -> Array:
-        return mapped("exp", tile)
+        return mapped(
+            "exp", mapped("minimum", tile, 0.0)
+        )  # a narrow kernel blows up what rounding left above 0
 
 
 @dataclass(frozen=True)
@@ -123,6 +125,7 @@ class Cauchy(Stationary):
     """k(x, z) = 1 / (1 + |x - z|^2 / s^2), s = `bandwidth`."""
 
     def tile_map(self, tile: Array, scratch: Array | None = None) -> Array:
+        tile = mapped("maximum", tile, 0.0)
         tile += 1.0
         return mapped("reciprocal", tile)
 

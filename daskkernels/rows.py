@@ -267,7 +267,8 @@ def _take(block: Array, local: np.ndarray) -> Array:
 
 
 def _take_stacked(parts: list[Array], order: np.ndarray) -> Array:
-    return _stack(parts)[order]
+    rows = _stack(parts)
+    return module_of(rows).ascontiguousarray(rows[order])
 
 
 def _same(block: Array) -> Array:

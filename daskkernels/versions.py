@@ -6,8 +6,9 @@ import platform
 import sys
 from importlib.metadata import PackageNotFoundError, version
 
+__version__ = "0.1.0"
+
 _PACKAGES = (
-    "daskkernels",
     "numpy",
     "scipy",
     "dask",
@@ -21,7 +22,7 @@ _PACKAGES = (
 
 def versions() -> dict[str, str]:
     """Name and version of Python, the platform and each package; "not installed" where it is missing."""
-    found = {"python": platform.python_version(), "platform": platform.platform()}
+    found = {"daskkernels": __version__, "python": platform.python_version(), "platform": platform.platform()}
     for name in _PACKAGES:
         try:
             found[name] = version(name)

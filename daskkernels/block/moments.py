@@ -39,7 +39,7 @@ def block_moments(X: Array, weights: Array | None = None) -> Moments:
     xp = module_of(X)
     parts = [Moments(0.0, xp.zeros(X.shape[1]), xp.zeros(X.shape[1]))]
     for start in range(0, X.shape[0], _ROWS):
-        rows = X[start : start + _ROWS].astype(np.float64)
+        rows = X[start : start + _ROWS].astype(np.float64, order="C")  # sums must not depend on the layout
         with np.errstate(over="ignore", invalid="ignore"):
             if X.dtype.kind == "f":
                 check_rows(rows.sum(axis=1), start)
@@ -78,7 +78,9 @@ def standardize(X: Array, mean: Array | None, scale: Array | None, dtype: np.dty
     """(X - mean) / scale (b, d) in `dtype`, the difference taken in float64 when the rows are not exact in
     `dtype`.
     """
-    result = X.astype(np.float64)
+    result = X.astype(np.float64, order="C")
+    with np.errstate(over="ignore", invalid="ignore"):
+        check_rows(result.sum(axis=1))
     if mean is not None:
         result -= mean
     if scale is not None:

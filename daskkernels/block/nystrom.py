@@ -23,7 +23,13 @@ class GramPart:
 
 def columns(X: Array, landmarks: RightOperand) -> Array:
     """C_b = k(X_b, landmarks) (b, c)."""
-    return evaluate(X, landmarks)
+    with _quiet():
+        return evaluate(X, landmarks)
+
+
+def _quiet() -> np.errstate:
+    """Overflow is not reported where it happens: the Gram matrix it spoils is refused by name."""
+    return np.errstate(over="ignore", invalid="ignore")
 
 
 def gram_of_columns(
@@ -39,15 +45,16 @@ def gram_of_columns(
     diagonal = xp.ones(C.shape[0]) if X is None else kernel_diagonal(landmarks.kernel, X, landmarks.dtype)
     gram = xp.zeros((root.shape[1], root.shape[1]), np.float64)
     R = xp.empty((min(TILE_ROWS, C.shape[0]), root.shape[1]), C.dtype)
-    for start in range(0, C.shape[0], TILE_ROWS):
-        tile = C[start : start + TILE_ROWS]
-        rows = xp.matmul(tile, root, out=R[: tile.shape[0]])
-        if weights is not None:
-            rows *= xp.sqrt(weights[start : start + TILE_ROWS, None]).astype(C.dtype)
-        gram += rows.T @ rows  # A.T @ A: half the arithmetic of a general product
-        if weights is not None:
-            diagonal[start : start + TILE_ROWS] *= weights[start : start + TILE_ROWS]
-        trace += float(diagonal[start : start + TILE_ROWS].sum())
+    with _quiet():
+        for start in range(0, C.shape[0], TILE_ROWS):
+            tile = C[start : start + TILE_ROWS]
+            rows = xp.matmul(tile, root, out=R[: tile.shape[0]])
+            if weights is not None:
+                rows *= xp.sqrt(weights[start : start + TILE_ROWS, None]).astype(C.dtype)
+            gram += rows.T @ rows  # A.T @ A: half the arithmetic of a general product
+            if weights is not None:
+                diagonal[start : start + TILE_ROWS] *= weights[start : start + TILE_ROWS]
+            trace += float(diagonal[start : start + TILE_ROWS].sum())
     return GramPart(gram, trace)
 
 
@@ -57,7 +64,7 @@ def gram(X: Array, weights: Array | None, landmarks: RightOperand, root: Array) 
     for start in range(0, X.shape[0], TILE_ROWS):
         rows = X[start : start + TILE_ROWS]
         tile_weights = None if weights is None else weights[start : start + TILE_ROWS]
-        parts.append(gram_of_columns(evaluate(rows, landmarks), rows, tile_weights, landmarks, root))
+        parts.append(gram_of_columns(columns(rows, landmarks), rows, tile_weights, landmarks, root))
     return merge_gram(parts)
 
 

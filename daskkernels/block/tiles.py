@@ -42,10 +42,10 @@ def prepare(kernel: AnyKernel, Z: Array, dtype: np.dtype[np.floating]) -> RightO
     """
     xp = module_of(Z)
     if isinstance(kernel, CallableKernel):
-        return RightOperand(kernel, Z.astype(dtype), None, dtype)
+        return RightOperand(kernel, Z.astype(dtype, order="C"), None, dtype)
     d = Z.shape[1]
     if kernel.product == "distance":
-        exact = Z.astype(np.float64)
+        exact = Z.astype(np.float64, order="C")
         with np.errstate(over="ignore", invalid="ignore"):
             check_rows(exact.sum(axis=1))  # before the mean, which would spread NaN to every row
         shift = exact.mean(axis=0).astype(dtype)  # (d,)
@@ -119,11 +119,11 @@ def kernel_diagonal(kernel: AnyKernel, X: Array, dtype: np.dtype[np.floating]) -
     for start in range(0, X.shape[0], step):
         rows = X[start : start + step]
         if isinstance(kernel, CallableKernel):
-            rows = rows.astype(dtype)
+            rows = rows.astype(dtype, order="C")
             diagonal[start : start + step] = xp.diagonal(kernel.function(rows, rows))
         else:
             diagonal[start : start + step] = kernel.diagonal(
-                _squared_norms(rows.astype(np.float64)), X.shape[1]
+                _squared_norms(rows.astype(np.float64, order="C")), X.shape[1]
             )
     return diagonal
 
@@ -187,7 +187,7 @@ def _callable_tiles(X: Array, right: RightOperand) -> Iterator[tuple[slice, slic
     Z = right.matrix
     for start in range(0, X.shape[0], TILE_ROWS):
         rows = slice(start, min(start + TILE_ROWS, X.shape[0]))
-        tile_rows = X[rows].astype(right.dtype)
+        tile_rows = X[rows].astype(right.dtype, order="C")
         check_rows(_squared_norms(tile_rows), start)
         for first in range(0, Z.shape[0], TILE_COLUMNS):
             columns = slice(first, min(first + TILE_COLUMNS, Z.shape[0]))

@@ -120,13 +120,15 @@ def _names_frame(X: Any, source: Input) -> Any:
 
 def seed_sequence(random_state: Any) -> np.random.SeedSequence:
     """One seed for a whole fit from None, an int, a RandomState or a Generator (both of which move on)."""
-    if random_state is None or isinstance(random_state, Integral):
-        return np.random.SeedSequence(None if random_state is None else int(random_state))
+    if random_state is None:
+        return np.random.SeedSequence()
+    if isinstance(random_state, Integral) and int(random_state) >= 0:
+        return np.random.SeedSequence(int(random_state))
     if isinstance(random_state, np.random.RandomState):
         return np.random.SeedSequence([int(v) for v in random_state.randint(0, 2**31, size=4)])
     if isinstance(random_state, np.random.Generator):
         return np.random.SeedSequence([int(v) for v in random_state.integers(0, 2**31, size=4)])
-    raise ValueError(f"random_state={random_state!r}: wanted None, an int, a RandomState or a Generator")
+    raise ValueError(f"random_state={random_state!r}: wanted None, an int >= 0, a RandomState or a Generator")
 
 
 def positive_int(name: str, value: Any, most: int | None = None, of: str = "") -> int:

@@ -7,6 +7,7 @@ import warnings
 from dataclasses import replace
 from typing import Any
 
+import dask
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
@@ -29,9 +30,8 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
     """Kernel k-means: k-means on the rows of B, B B^T = the rank-s Nyström approximation of K.
 
     Minimises sum_i w_i |b_i - mean of its cluster|^2. With s near sqrt(k c) the objective of K itself is
-    within
-    1 + eps + k / s of the best [Wang, Gittens, Mahoney 2019, Theorem 2]. Cost: that of `NystromFeatures`,
-    then 4 n k s an iteration.
+    within 1 + eps + k / s of the best [Wang, Gittens, Mahoney 2019, Theorem 2]. Cost: that of
+    `NystromFeatures`, then 4 n k s an iteration.
 
     Parameters
     ----------
@@ -45,26 +45,29 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
 
     Attributes
     ----------
-    labels_ : (n,) int32, the nearest of `cluster_centers_`: numpy for numpy input, a persisted dask array for
-      lazy input.
-    cluster_centers_ : (k, s) in feature space. inertia_ : weighted sum of squared distances. cluster_sizes_ :
-      (k,) rows.
-    n_iter_ : iterations of the kept restart. history_ : list of dicts, one an iteration and restart.
-    features_ : the fitted `NystromFeatures`. plan_ : the plan, with measured seconds.
+    labels_ : (n,) int32, the nearest of `cluster_centers_`; numpy for numpy input, a persisted dask array for
+        lazy input.
+    cluster_centers_ : (k, s) in feature space.
+    inertia_ : weighted sum of squared distances to the own center.
+    cluster_sizes_ : (k,) rows of each cluster.
+    n_iter_ : iterations of the kept restart.
+    history_ : list of dicts, one an iteration and restart.
+    features_ : the fitted `NystromFeatures`.
+    plan_ : the plan, with measured seconds.
 
     Raises InputError (k > n, bad parameters), PlanError (before running), NonFiniteError (with the row).
 
     References
     ----------
-    Wang, Gittens, Mahoney, "Scalable Kernel K-Means Clustering with Nyström Approximation", JMLR 20(12),
-    2019.
+    Wang, Gittens, Mahoney, "Scalable Kernel K-Means Clustering with Nyström Approximation",
+    JMLR 20(12), 2019.
 
     Examples
     --------
     >>> import numpy as np
     >>> from daskkernels import KernelKMeans
-    >>> X = np.concatenate([np.zeros((20, 2)), np.ones((20, 2))]) + np.random.default_rng(0).normal(size=(40,
-    2)) / 10
+    >>> X = np.random.default_rng(0).normal(size=(40, 2)) / 10
+    >>> X[20:] += 1.0
     >>> labels = KernelKMeans(2, random_state=0).fit_predict(X)
     >>> int(abs(labels[:20].mean() - labels[20:].mean()))
     1
@@ -130,6 +133,13 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
             work.runtime.release(B)
             self._set_fitted(work, features, found, replace(plan, measured=dict(work.timings.seconds)))
         return self
+
+    def __getstate__(self) -> dict[str, Any]:
+        """The model without its cluster: labels that workers hold are fetched, a pickle outlives them."""
+        state: dict[str, Any] = super().__getstate__()
+        if dask.is_dask_collection(state.get("labels_")):
+            state = state | {"labels_": state["labels_"].compute()}
+        return state
 
     def predict(self, X: Any) -> Any:
         """Nearest cluster (n,) int32 of each row of X (n, d), in the kind X has."""
@@ -219,7 +229,7 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
     def _initial(self, k: int, s: int) -> str | np.ndarray:
         if isinstance(self.init, str):
             return self.init
-        init = np.array(self.init, dtype=np.float64)
+        init = np.array(self.init, dtype=np.float64, order="C")
         if init.shape != (k, s) or not np.isfinite(init).all():
             raise InputError(
                 f"init has shape {init.shape}: wanted finite centers ({k}, {s}) in feature space"
@@ -245,6 +255,8 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
     ) -> None:
         self.features_, self.plan_ = features, plan
         features.n_features_in_ = self.n_features_in_
+        if hasattr(self, "feature_names_in_"):
+            features.feature_names_in_ = self.feature_names_in_
         self.cluster_centers_, self.inertia_ = found.centers, found.inertia
         self.cluster_sizes_, self.n_iter_, self.history_ = found.sizes, found.n_iter, found.history
         self.labels_ = give_back(found.labels, work.source.kind, work.runtime, work.reporter, "kmeans-labels")

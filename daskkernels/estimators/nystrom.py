@@ -230,8 +230,8 @@ class NystromFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DaskEst
     def _choose(self, work: Work, count: int, rng: np.random.Generator) -> tuple[np.ndarray | None, Any]:
         if self.landmarks is None:
             return choose_landmarks(work.rows, count, work.runtime, work.reporter, rng)
-        landmarks = np.array(self.landmarks)
-        if landmarks.ndim != 2 or landmarks.shape[1] != work.source.shape[1]:
+        landmarks = np.array(self.landmarks, order="C")
+        if landmarks.ndim != 2 or landmarks.shape[1] != work.source.shape[1] or len(landmarks) == 0:
             raise InputError(
                 f"landmarks have shape {landmarks.shape}: wanted (c, {work.source.shape[1]}), like rows of X"
             )

@@ -52,7 +52,8 @@ class Standardize(OneToOneFeatureMixin, TransformerMixin, DaskEstimator):
         with self._working(X, sample_weight) as work:
             found = moments(work.rows, work.weights, work.runtime, work.reporter, stage="standardize-moments")
             self.mean_, self.var_ = found.mean, found.variance
-            flat = self.var_ <= (10 * np.finfo(np.float64).eps * np.abs(self.mean_)) ** 2
+            # the mean of equal values may be off by a rounding for each of the 256 rows summed at a time
+            flat = self.var_ <= (256 * np.finfo(np.float64).eps * np.abs(self.mean_)) ** 2
             self.scale_ = np.where(flat, 1.0, np.sqrt(self.var_))
             self.n_samples_seen_ = work.source.shape[0]
         return self

@@ -36,6 +36,9 @@ def connect(
     a `with` block.
     Raises ValueError for an address of another form, OSError when no scheduler answers.
     """
+    for name, value in {"n_workers": n_workers, "threads_per_worker": threads_per_worker}.items():
+        if value is not None and value < 1:
+            raise ValueError(f"{name}={value}: wanted at least 1, or None for the default")
     if scratch is not None:
         dask.config.set({"daskkernels.scratch": scratch})
     if address in ("local", "threads"):
@@ -60,6 +63,16 @@ def connect(
     return client
 
 
+class _ThreadCluster(LocalCluster):
+    """A cluster in this process, whose dashboard link names the loopback interface it listens on."""
+
+    @property
+    def dashboard_link(self) -> str:
+        """The address of the dashboard."""
+        port = self.scheduler_info["services"].get("dashboard")
+        return f"http://127.0.0.1:{port}/status" if port else ""
+
+
 def _local_cluster(
     processes: bool, n_workers: int | None, threads: int | None, memory_limit: Any, dashboard_address: str
 ) -> LocalCluster:
@@ -69,7 +82,8 @@ def _local_cluster(
         n_workers = max(1, cores // (threads or 1)) if processes else 1
     if threads is None:
         threads = max(1, cores // n_workers)
-    return LocalCluster(
+    kind: type[LocalCluster] = LocalCluster if processes else _ThreadCluster
+    return kind(
         n_workers=n_workers,
         threads_per_worker=threads,
         processes=processes,

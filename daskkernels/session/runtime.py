@@ -120,7 +120,9 @@ class ClusterRuntime:
                 if future.status == "error":
                     future.result()
         except BaseException:
-            self.client.cancel(futures, force=True)
+            # Not `cancel`: the scheduler may fail an assertion on unwanted dependents and drop the client.
+            for future in futures:
+                future.release()
             raise
         return list(values)
 

@@ -1,0 +1,1 @@
+"""Tests: pure functions of one block of rows, against numpy in float64."""

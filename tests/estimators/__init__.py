@@ -1,0 +1,1 @@
+"""Tests: the estimators against dense references, and bit for bit against themselves."""

@@ -1,0 +1,1 @@
+"""Tests: what broke neighbouring systems; docstrings name the public reports, a file or two a section."""

@@ -1,0 +1,1 @@
+"""Tests: clients, clusters and workers that somebody else started."""

@@ -1,0 +1,145 @@
+"""Tests: plans are arithmetic: what is kept where, what is predicted, what is refused."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from daskkernels.grid import Grid
+from daskkernels.plan import (
+    LLOYD_BLOCKS,
+    Machine,
+    PlanError,
+    Step,
+    Task,
+    lloyd_factor,
+    plan_features,
+    plan_kmeans,
+    show_bytes,
+    working_bytes,
+)
+
+MIB, GIB = 2**20, 2**30
+TASK = Task(n=1_000_000, d=20, stored=4, width=4, c=400, rank=200, s=80, k=10)
+LAPTOP = Machine(workers=2, threads=1, memory=2 * GIB)
+ROOMY = replace(LAPTOP, memory=64 * GIB)
+TIGHT = replace(LAPTOP, memory=600 * MIB)
+
+
+def test_choices_follow_the_memory() -> None:
+    roomy, laptop, tight = (plan_kmeans(TASK, m) for m in (ROOMY, LAPTOP, TIGHT))
+    assert (roomy.keep_columns, roomy.features) == (True, "memory")
+    assert (laptop.keep_columns, laptop.features) == (False, "memory")  # C is 1.5 GiB, B 305 MiB
+    assert (tight.keep_columns, tight.features) == (False, "recomputed")
+    assert plan_kmeans(TASK, TIGHT, scratch=True).features == "scratch"
+    assert plan_kmeans(TASK, LAPTOP, scratch=True).features == "memory"
+    assert "scratch=" in tight.choices["features"]
+
+
+def test_passes() -> None:
+    """Bandwidth, Gram, features; the third is free when columns are kept; Lloyd reads when recomputing."""
+    assert plan_features(TASK, LAPTOP).passes == 3
+    assert plan_features(TASK, ROOMY).passes == 2
+    assert plan_features(replace(TASK, moments_pass=False), ROOMY).passes == 1
+    assert plan_features(replace(TASK, residence="caller"), LAPTOP).passes == 0
+    assert plan_kmeans(TASK, LAPTOP).passes == 3
+    assert plan_kmeans(TASK, TIGHT).passes > 20
+
+
+def test_flops() -> None:
+    n, d, c, rank, s = TASK.n, TASK.d, TASK.c, TASK.rank, TASK.s
+    steps = {step.stage: step for step in plan_features(TASK, LAPTOP).steps}
+    assert steps["nystrom-gram"].flops == 2 * n * c * d + 2 * n * c * rank + n * rank**2
+    assert steps["nystrom-features"].flops == 2 * n * c * (d + s)
+    assert steps["nystrom-gram"].bytes_read == n * d * 4
+    kept = {step.stage: step for step in plan_features(TASK, ROOMY).steps}
+    assert kept["nystrom-features"].flops == 2 * n * c * s
+
+
+def test_restarts_cost_arithmetic_not_passes() -> None:
+    one, five = (plan_kmeans(replace(TASK, n_init=i), LAPTOP) for i in (1, 5))
+    assert five.passes == one.passes
+    assert five.steps[-1].flops == 5 * one.steps[-1].flops
+
+
+def test_seconds() -> None:
+    machine = Machine(workers=1, threads=1, gflops=100.0, read_rate=1e9, link_rate=1e9, latency=0.01)
+    assert Step("s", 1, flops=75e9).seconds(machine) == pytest.approx(1.0)
+    assert Step("s", 1, flops=75e9, bytes_read=0.5e9).seconds(machine) == pytest.approx(1.0)  # they overlap
+    assert Step("s", 1, bytes_read=2e9, bytes_sent=1e9).seconds(machine) == pytest.approx(3.0)
+    assert Step("s", 1, tasks=100).seconds(machine) == pytest.approx(1.0)
+    plan = plan_kmeans(TASK, LAPTOP)
+    assert plan.seconds == pytest.approx(sum(step.seconds(LAPTOP) for step in plan.steps))
+    assert plan_kmeans(TASK, replace(LAPTOP, gflops=10.0)).seconds > plan.seconds
+
+
+def test_predicted_memory_holds_what_is_kept() -> None:
+    laptop, roomy = plan_kmeans(TASK, LAPTOP), plan_kmeans(TASK, ROOMY)
+    assert laptop.worker_bytes > LAPTOP.base + TASK.n * TASK.s * 4 // 2
+    assert roomy.worker_bytes - laptop.worker_bytes == pytest.approx(TASK.n * TASK.c * 4 // 2, rel=1e-6)
+    assert laptop.client_bytes >= TASK.c**2 * 8
+
+
+@given(
+    st.integers(1, 10**8), st.integers(1, 1000), st.integers(1, 2000), st.integers(1, 64), st.integers(1, 8)
+)
+def test_what_is_planned_fits(n: int, d: int, c: int, gib: int, threads: int) -> None:
+    task = Task(n=n, d=d, stored=8, width=8, c=c, rank=-(-c // 2), s=min(-(-c // 2), 80), k=10)
+    machine = Machine(workers=2, threads=threads, memory=gib * GIB)
+    try:
+        plan = plan_kmeans(task, machine)
+    except PlanError:
+        assert machine.base + threads * working_bytes(task) > 0.5 * machine.memory
+    else:
+        assert plan.worker_bytes <= machine.memory
+
+
+def test_refusals_name_the_knobs() -> None:
+    greedy = replace(TASK, c=20_000, rank=10_000, d=1000)
+    with pytest.raises(PlanError, match=r"n_landmarks=20000 .*1000 columns.*memory_limit") as caught:
+        plan_kmeans(greedy, LAPTOP)
+    assert isinstance(caught.value, MemoryError)
+    assert "GiB" in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+@given(st.integers(1, 10**9), st.integers(1, 500), st.sampled_from([4, 8]))
+def test_lloyd_blocks(n: int, s: int, width: int) -> None:
+    """Few and large, and a function of the data alone."""
+    grid = Grid.canonical(n, 20, 4)
+    merged = grid.merged(lloyd_factor(grid, s, width))
+    total = n * s * width
+    assert merged.n_blocks <= max(LLOYD_BLOCKS, -(-total // (64 * MIB))) or merged.n_blocks <= grid.n_blocks
+    if total <= 2 * MIB:
+        assert merged.n_blocks == 1
+
+
+def test_lloyd_uses_every_core_of_a_small_machine() -> None:
+    grid = Grid.canonical(70_000, 784, 1)
+    assert 4 <= grid.merged(lloyd_factor(grid, 80, 4)).n_blocks <= LLOYD_BLOCKS
+
+
+def test_machine() -> None:
+    machine = Machine(workers=3, threads=2, memory=2 * GIB, base=GIB // 2)
+    assert machine.cores == 6
+    assert machine.managed == 3 * GIB // 2
+    assert replace(machine, base=10 * GIB).managed == 0
+
+
+def test_table() -> None:
+    plan = plan_kmeans(TASK, LAPTOP)
+    text = str(replace(plan, measured={"nystrom-gram": 1.25}))
+    for word in ("nystrom-gram", "kmeans-assign", "predicted", "peak of a worker", "1.25", "features: kept"):
+        assert word in text
+    assert str(plan).count("\n") == text.count("\n")
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(0, "0 B"), (1023, "1.02e+03 B"), (1536, "1.5 KiB"), (3 * GIB, "3 GiB"), (2.0**60, "1.05e+06 TiB")],
+)
+def test_bytes(value: float, text: str) -> None:
+    assert show_bytes(value) == text
