@@ -20,7 +20,8 @@ from dask.array.utils import meta_from_array
 from .events import Reporter
 from .grid import TILE_ROWS, Grid, chunk_rows
 from .plan import Machine, PlanError, Residence, residence, show_bytes
-from .rows import RowBlocks, absent, from_dask, literal, reduce_rows
+from .rowblocks import RowBlocks, absent, from_dask, literal
+from .rows import reduce_rows
 from .runtime import Runtime
 from .store import ArrayWriter, Dataset, Reader, reader_of, to_dask
 from .xp import to_host

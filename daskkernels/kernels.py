@@ -13,7 +13,7 @@ from dataclasses import dataclass, fields, replace
 from numbers import Real
 from typing import Any, ClassVar, Literal
 
-from .xp import Array, mapped, module_of
+from .xp import Array, at_least_zero, at_most_zero, mapped, module_of
 
 Product = Literal["distance", "inner", "cosine"]
 DATA_DRIVEN = ("mean", "median")
@@ -103,9 +103,7 @@ class Gaussian(Stationary):
         return -0.5 * self.inverse_square()
 
     def tile_map(self, tile: Array, scratch: Array | None = None) -> Array:
-        return mapped(
-            "exp", mapped("minimum", tile, 0.0)
-        )  # a narrow kernel blows up what rounding left above 0
+        return mapped("exp", at_most_zero(tile))  # a narrow kernel blows up what rounding left above 0
 
 
 @dataclass(frozen=True)
@@ -125,7 +123,7 @@ class Cauchy(Stationary):
     """k(x, z) = 1 / (1 + |x - z|^2 / s^2), s = `bandwidth`."""
 
     def tile_map(self, tile: Array, scratch: Array | None = None) -> Array:
-        tile = mapped("maximum", tile, 0.0)
+        tile = at_least_zero(tile)
         tile += 1.0
         return mapped("reciprocal", tile)
 
@@ -285,7 +283,7 @@ def _check_positive(name: str, value: object) -> None:
 
 def _root(tile: Array) -> Array:
     """sqrt(max(tile, 0)): rounding makes some squared distances slightly negative."""
-    return mapped("sqrt", mapped("maximum", tile, 0.0))
+    return mapped("sqrt", at_least_zero(tile))
 
 
 def _copied(tile: Array, scratch: Array | None) -> Array:

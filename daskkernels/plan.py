@@ -224,7 +224,7 @@ def plan_features(task: Task, machine: Machine) -> Plan:
     steps = [
         Step("nystrom-gram", 1, column_flops + gram, read, sent, blocks * 1.2),
         Step(
-            "nystrom-features",
+            "nystrom-project",
             1,
             (0 if keep_columns else column_flops) + 2.0 * task.n * task.c * task.s,
             0 if keep_columns else read,

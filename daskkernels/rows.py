@@ -7,82 +7,20 @@ gives the same bits.
 
 from __future__ import annotations
 
-import uuid
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import partial
+from operator import getitem
 from typing import Any
 
-import dask
-import dask.array as da
 import numpy as np
-from dask.highlevelgraph import HighLevelGraph
-from dask.task_spec import DataNode, GraphNode, List, Task, TaskRef
+from dask.task_spec import GraphNode, List, Task, TaskRef
 
 from .finite import NonFiniteError
-from .grid import Grid
+from .rowblocks import Graph, Key, Operand, RowBlocks, unique
 from .xp import Array, module_of
 
-Key = Any
-Node = GraphNode | TaskRef
-Graph = Mapping[Key, Any]
-
 FAN_IN = 8  # shares merged by one task of the tree
-
-
-@dataclass(frozen=True)
-class RowBlocks:
-    """A matrix (n, d) or vector (n,) in row blocks on a grid: one graph node a block, and the graph they
-    refer to.
-
-    A node without dependencies, such as a read from a store, runs inside the task that uses it.
-    """
-
-    grid: Grid
-    columns: int | None  # None: a vector
-    dtype: np.dtype[Any]
-    nodes: tuple[Node, ...]
-    graph: Graph = field(default_factory=dict)
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """(n, d) or (n,)."""
-        return (self.grid.n_rows,) if self.columns is None else (self.grid.n_rows, self.columns)
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes of all blocks together."""
-        return int(np.prod(self.shape)) * self.dtype.itemsize
-
-    def keyed(self, stage: str) -> tuple[dict[Key, Any], list[Key]]:
-        """A graph in which every block has a key, and those keys in order."""
-        graph, keys, name = dict(self.graph), [], _unique(stage)
-        for i, node in enumerate(self.nodes):
-            if not isinstance(node, TaskRef):
-                graph[name, i] = Task((name, i), _same, node)
-            keys.append(node.key if isinstance(node, TaskRef) else (name, i))
-        return graph, keys
-
-    def to_dask(self) -> da.Array:
-        """The same rows as a lazy dask array with known chunks."""
-        name = _unique("rows")
-        tail = () if self.columns is None else (0,)
-        layer = {(name, i, *tail): Task((name, i, *tail), _same, node) for i, node in enumerate(self.nodes)}
-        chunks: tuple[tuple[int, ...], ...] = (self.grid.row_chunks,)
-        if self.columns is not None:
-            chunks += ((self.columns,),)
-        meta = np.empty((0,) * len(chunks), self.dtype)
-        return da.Array(
-            HighLevelGraph({name: dict(self.graph) | layer}, {name: set()}), name, chunks, meta=meta
-        )
-
-
-@dataclass(frozen=True)
-class Operand:
-    """A small value that many tasks use: in the graph once, or held by the workers."""
-
-    node: Node
-    graph: Graph
 
 
 @dataclass(frozen=True)
@@ -109,7 +47,7 @@ def map_rows(
     """
     grid = arrays[0].grid
     calls = [_call(function, None, arrays, operands, i) for i in range(grid.n_blocks)]
-    name, merged = _unique(stage), grid.merged(merge)
+    name, merged = unique(stage), grid.merged(merge)
     layer: dict[Key, GraphNode] = {}
     for i in range(merged.n_blocks):
         group = calls[i * merge : (i + 1) * merge]
@@ -136,22 +74,75 @@ def reduce_rows(
 
     With `numbered`, the function also gets `start`, the row number its block begins at.
     """
-    grid, name = arrays[0].grid, _unique(stage)
+    grid, name = arrays[0].grid, unique(stage)
     layer: dict[Key, GraphNode] = {}
-    level: list[Key] = []
     for i in range(grid.n_blocks):
-        numbering = {"start": grid.bounds(i)[0]} if numbered else {}
-        bound = partial(function, **numbering) if numbering else function
+        bound = partial(function, start=grid.bounds(i)[0]) if numbered else function
         layer[name, i] = _call(bound, (name, i), arrays, operands, i)
-        level.append((name, i))
-    depth, tree = 0, _unique(f"{stage}-merge")
+    return _merged(list(layer), combine, stage, _merged_graph(arrays, operands) | layer)
+
+
+def map_reduce_rows(
+    make: Callable[..., Array],
+    share: Callable[..., Any],
+    rows: RowBlocks,
+    *others: RowBlocks,
+    combine: Callable[[Sequence[Any]], Any],
+    stage: str,
+    kept: str,
+    columns: int | None,
+    dtype: Any,
+    make_operands: Sequence[Operand],
+    share_operands: Sequence[Operand],
+    ahead: int = 0,
+) -> tuple[RowBlocks, Total]:
+    """Blocks `make(block, *make_operands)`, whose keys are named `kept`, and the merged shares
+    `share(made, block, *other blocks, *share_operands)`.
+
+    One task does both, while the made block is in the cache; for the first `ahead` blocks it takes two, so
+    that they are made while the operands of `share` are not ready yet.
+    """
+    name, rows_name, share_name = unique(stage), unique(kept), unique(f"{stage}-share")
+    makers, sharers = [o.node for o in make_operands], [o.node for o in share_operands]
+    layer: dict[Key, GraphNode] = {}
+    for i, (start, _) in enumerate(rows.grid):
+        block, sides = rows.nodes[i], [other.nodes[i] for other in others]
+        if i < ahead:
+            made, shared = (rows_name, i), (name, i)
+            layer[made] = Task(made, _run_block, make, start, block, *makers)
+            layer[shared] = Task(shared, _run_block, share, start, TaskRef(made), block, *sides, *sharers)
+        else:
+            both, made, shared = (name, i), (rows_name, i), (share_name, i)
+            function = partial(_make_and_share, make, share, len(makers))
+            layer[both] = Task(both, _run_block, function, start, block, *makers, *sides, *sharers)
+            layer[made] = Task(made, getitem, TaskRef(both), 0)
+            layer[shared] = Task(shared, getitem, TaskRef(both), 1)
+    graph = _merged_graph((rows, *others), (*make_operands, *share_operands)) | layer
+    nodes = tuple(TaskRef((rows_name, i)) for i in range(rows.grid.n_blocks))
+    shares = [(name if i < ahead else share_name, i) for i in range(rows.grid.n_blocks)]
+    made_rows = RowBlocks(rows.grid, columns, np.dtype(dtype), nodes, graph)
+    return made_rows, _merged(shares, combine, stage, graph)
+
+
+def _make_and_share(
+    make: Callable[..., Array], share: Callable[..., Any], makers: int, block: Array, *operands: Any
+) -> tuple[Array, Any]:
+    made = make(block, *operands[:makers])
+    return made, share(made, block, *operands[makers:])
+
+
+def _merged(
+    level: list[Key], combine: Callable[[Sequence[Any]], Any], stage: str, graph: dict[Key, Any]
+) -> Total:
+    """The tasks that merge shares in a fixed tree, added to the graph."""
+    depth, tree = 0, unique(f"{stage}-merge")
     while len(level) > 1 or depth == 0:
         groups = [level[i : i + FAN_IN] for i in range(0, len(level), FAN_IN)]
         level = [(tree, depth, i) for i in range(len(groups))]
         for key, group in zip(level, groups, strict=True):
-            layer[key] = Task(key, combine, List(*map(TaskRef, group)))
+            graph[key] = Task(key, combine, List(*map(TaskRef, group)))
         depth += 1
-    return Total(level[0], _merged_graph(arrays, operands) | layer)
+    return Total(level[0], graph)
 
 
 def take_rows(rows: RowBlocks, indices: np.ndarray, *, stage: str = "take-rows") -> Total:
@@ -159,7 +150,7 @@ def take_rows(rows: RowBlocks, indices: np.ndarray, *, stage: str = "take-rows")
     them.
     """
     blocks = indices // rows.grid.block_rows
-    name = _unique(stage)
+    name = unique(stage)
     order = np.argsort(indices, kind="stable")
     layer: dict[Key, GraphNode] = {}
     for block in np.unique(blocks):
@@ -169,68 +160,8 @@ def take_rows(rows: RowBlocks, indices: np.ndarray, *, stage: str = "take-rows")
     parts = List(*map(TaskRef, list(layer)))
     back = np.empty_like(order)
     back[order] = np.arange(order.size)
-    final = (_unique(f"{stage}-merge"), 0)
+    final = (unique(f"{stage}-merge"), 0)
     return Total(final, {**rows.graph, **layer, final: Task(final, _take_stacked, parts, back)})
-
-
-def from_dask(x: da.Array, grid: Grid) -> RowBlocks:
-    """A lazy dask array (n, d) or (n,) regrouped to a grid; nothing is computed."""
-    chunks: tuple[Any, ...] = (grid.row_chunks,)
-    if x.ndim == 2:
-        chunks += ((x.shape[1],),)
-    if x.chunks != chunks:
-        x = x.rechunk(chunks)
-    (x,) = dask.optimize(x)
-    graph, names = _renamed(dict(x.__dask_graph__()))
-    keys = [(x.name, i) if x.ndim == 1 else (x.name, i, 0) for i in range(grid.n_blocks)]
-    keys = [names.get(key, key) for key in keys]
-    nodes = [graph[key] for key in keys]
-    if all(isinstance(node, Task) and not node.dependencies for node in nodes):
-        return RowBlocks(grid, _columns(x), x.dtype, tuple(nodes))
-    return RowBlocks(grid, _columns(x), x.dtype, tuple(map(TaskRef, keys)), graph)
-
-
-def _renamed(graph: dict[Key, Any]) -> tuple[dict[Key, Any], dict[Key, Key]]:
-    """The same tasks under keys of their own, and the new keys by old ones; data and futures keep theirs.
-
-    Optimised tasks differ from those that the scheduler may know under the same key, which confuses it.
-    """
-    prefix = _unique("rows")
-    tasks = [
-        key for key, node in graph.items() if isinstance(node, GraphNode) and not isinstance(node, DataNode)
-    ]
-    names = {key: (prefix, i) for i, key in enumerate(tasks)}
-    renamed = {
-        names.get(key, key): node.substitute(names, key=names[key]) if key in names else node
-        for key, node in graph.items()
-    }
-    return renamed, names
-
-
-def _columns(x: Any) -> int | None:
-    return None if x.ndim == 1 else int(x.shape[1])
-
-
-def from_memory(x: Array, grid: Grid) -> RowBlocks:
-    """Views of an array in this process, for schedulers that run in it."""
-    nodes = tuple(DataNode(None, x[start:stop]) for start, stop in grid)
-    return RowBlocks(grid, _columns(x), x.dtype, nodes)
-
-
-def absent(grid: Grid) -> RowBlocks:
-    """Blocks of None, for an optional vector (such as weights) that is not given."""
-    return RowBlocks(grid, None, np.dtype(object), (DataNode(None, None),) * grid.n_blocks)
-
-
-def as_blocks(rows: RowBlocks, values: Sequence[Any]) -> RowBlocks:
-    """The same rows, computed."""
-    return RowBlocks(rows.grid, rows.columns, rows.dtype, tuple(DataNode(None, value) for value in values))
-
-
-def literal(value: Any) -> Operand:
-    """A value that rides in the graph once and is referred to by key."""
-    key = _unique("operand")
-    return Operand(TaskRef(key), {key: DataNode(key, value)})
 
 
 def _call(
@@ -271,10 +202,6 @@ def _take_stacked(parts: list[Array], order: np.ndarray) -> Array:
     return module_of(rows).ascontiguousarray(rows[order])
 
 
-def _same(block: Array) -> Array:
-    return block
-
-
 def _merged_graph(arrays: Sequence[RowBlocks], operands: Sequence[Operand]) -> dict[Key, Any]:
     graph: dict[Key, Any] = {}
     for array in arrays:
@@ -282,8 +209,3 @@ def _merged_graph(arrays: Sequence[RowBlocks], operands: Sequence[Operand]) -> d
     for operand in operands:
         graph.update(operand.graph)
     return graph
-
-
-def _unique(stage: str) -> str:
-    """A key prefix that reads like the algorithm in the dashboard and never repeats."""
-    return f"{stage}-{uuid.uuid4().hex[:16]}"

@@ -26,13 +26,15 @@ import dask.threaded
 import numpy as np
 import psutil
 from dask.callbacks import Callback
+from dask.task_spec import Task, TaskRef
 from threadpoolctl import ThreadpoolController
 
 from .events import Reporter, StageProgress
 from .grid import Grid
 from .plan import Machine
 from .rates import product_rate
-from .rows import Graph, Key, Operand, RowBlocks, Total, as_blocks, from_memory, literal
+from .rowblocks import Graph, Key, Operand, RowBlocks, as_blocks, from_memory, literal, unique
+from .rows import Total
 from .xp import Array, module_of
 
 
@@ -57,6 +59,9 @@ class Runtime(Protocol):
 
     def place(self, value: Any) -> Operand:
         """Make a small value available to every task, once."""
+
+    def defer(self, stage: str, function: Callable[..., Any], *args: Any) -> Operand:
+        """`function(*args)`, a small computation on one core, as a value for every task."""
 
     def place_rows(self, X: Array, grid: Grid) -> RowBlocks:
         """Cut a matrix of this process into blocks that tasks can use."""
@@ -109,6 +114,11 @@ class LocalRuntime:
     def place(self, value: Any) -> Operand:
         """A literal of the graph: nothing is copied in one process."""
         return literal(value)
+
+    def defer(self, stage: str, function: Callable[..., Any], *args: Any) -> Operand:
+        """A task of the graph: other tasks run on the other cores meanwhile."""
+        key = unique(stage)
+        return Operand(TaskRef(key), {key: Task(key, function, *args)})
 
     def place_rows(self, X: Array, grid: Grid) -> RowBlocks:
         """Views of the array."""

@@ -42,12 +42,22 @@ def like(x: np.ndarray, other: Array) -> Array:
     return module_of(other).asarray(x)
 
 
-def mapped(function: str, x: Array, *arguments: float) -> Array:
+def mapped(function: str, x: Array, *arguments: Array) -> Array:
     """`function(x, *arguments)` elementwise, written over `x` where its library can."""
     library = namespace(x)
     if library.__name__.rpartition(".")[2] in _IN_PLACE:
         return getattr(module_of(x), function)(x, *arguments, out=x)
     return getattr(library, function)(x, *arguments)
+
+
+def at_most_zero(tile: Array) -> Array:
+    """min(tile, 0) of a tile (b, w), in place; a row of zeros takes a third of the time of a scalar 0."""
+    return mapped("minimum", tile, namespace(tile).zeros(tile.shape[-1], dtype=tile.dtype))
+
+
+def at_least_zero(tile: Array) -> Array:
+    """max(tile, 0) of a tile (b, w), in place."""
+    return mapped("maximum", tile, namespace(tile).zeros(tile.shape[-1], dtype=tile.dtype))
 
 
 def is_on_device(x: object) -> bool:

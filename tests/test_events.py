@@ -49,7 +49,7 @@ def test_a_fit_reads_like_its_algorithm(heard: list[events.Event]) -> None:
     model = dk.KernelKMeans(4, n_landmarks=30, random_state=0).fit(X)
     stages = [e.stage for e in heard if isinstance(e, events.StageStarted)]
     order = list(dict.fromkeys(stages))
-    assert order[:4] == ["bandwidth", "nystrom-landmarks", "nystrom-gram", "nystrom-features"]
+    assert order[:4] == ["bandwidth", "nystrom-landmarks", "nystrom-gram", "nystrom-project"]
     assert set(order[4:]) >= {"kmeans-seed", "kmeans-assign", "kmeans-labels"}
     iterations = [e for e in heard if isinstance(e, events.Iteration)]
     assert [e.iteration for e in iterations] == list(range(1, model.n_iter_ + 1))

@@ -32,6 +32,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "block": {"numpy", "scipy"},
     "store": {"numpy", "zarr", "numcodecs", "google_crc32c", "fsspec", "dask"},
     "rows": {"numpy", "dask"},
+    "rowblocks": {"numpy", "dask"},
     "runtime": {"numpy", "dask", "threadpoolctl", "psutil"},
     "solvers": {"numpy"},
     "inputs": {"numpy", "scipy", "dask", "fsspec"},

@@ -53,10 +53,10 @@ def test_flops() -> None:
     n, d, c, rank, s = TASK.n, TASK.d, TASK.c, TASK.rank, TASK.s
     steps = {step.stage: step for step in plan_features(TASK, LAPTOP).steps}
     assert steps["nystrom-gram"].flops == 2 * n * c * d + 2 * n * c * rank + n * rank**2
-    assert steps["nystrom-features"].flops == 2 * n * c * (d + s)
+    assert steps["nystrom-project"].flops == 2 * n * c * (d + s)
     assert steps["nystrom-gram"].bytes_read == n * d * 4
     kept = {step.stage: step for step in plan_features(TASK, ROOMY).steps}
-    assert kept["nystrom-features"].flops == 2 * n * c * s
+    assert kept["nystrom-project"].flops == 2 * n * c * s
 
 
 def test_restarts_cost_arithmetic_not_passes() -> None:

@@ -18,6 +18,7 @@ from dask.optimization import cull
 from hypothesis import given
 from hypothesis import strategies as st
 
+from daskkernels import rowblocks as rb
 from daskkernels import rows as r
 from daskkernels.finite import NonFiniteError
 from daskkernels.grid import Grid
@@ -32,7 +33,7 @@ def value(total: r.Total) -> Any:
     return dask.get(dict(total.graph), total.key)
 
 
-def dense(rows: r.RowBlocks) -> np.ndarray:
+def dense(rows: rb.RowBlocks) -> np.ndarray:
     graph, keys = rows.keyed("test")
     return np.concatenate(dask.get(graph, keys))
 
@@ -68,28 +69,28 @@ cuts = st.lists(st.integers(0, N), max_size=7).map(
 
 @given(cuts, st.sampled_from([1, 3, 4]))
 def test_any_chunks_become_the_grid(chunks: tuple[int, ...], columns: int) -> None:
-    rows = r.from_dask(da.from_array(X, chunks=(1000, -1)).rechunk((chunks, columns)), GRID)
+    rows = rb.from_dask(da.from_array(X, chunks=(1000, -1)).rechunk((chunks, columns)), GRID)
     assert (rows.shape, rows.dtype, rows.nbytes) == (X.shape, X.dtype, X.nbytes)
     np.testing.assert_array_equal(dense(rows), X)
-    vector = r.from_dask(da.from_array(v, chunks=(chunks,)), GRID)
+    vector = rb.from_dask(da.from_array(v, chunks=(chunks,)), GRID)
     assert vector.shape == (N,)
     np.testing.assert_array_equal(dense(vector), v)
 
 
 def test_empty_chunks_alone() -> None:
     lazy = da.concatenate([da.zeros((0, 4)), da.from_array(X), da.zeros((0, 4))])
-    np.testing.assert_array_equal(dense(r.from_dask(lazy, GRID)), X)
+    np.testing.assert_array_equal(dense(rb.from_dask(lazy, GRID)), X)
 
 
 def test_one_row() -> None:
-    rows = r.from_dask(da.from_array(X[:1]), Grid(1, 1024))
+    rows = rb.from_dask(da.from_array(X[:1]), Grid(1, 1024))
     total = r.reduce_rows(column_sums, rows, combine=added, stage="s")
     np.testing.assert_array_equal(value(total), X[0])
 
 
 @pytest.mark.parametrize("merge", [1, 2, 3, 10])
 def test_map(merge: int) -> None:
-    rows, factor = r.from_memory(X, GRID), r.literal(3.0)
+    rows, factor = rb.from_memory(X, GRID), rb.literal(3.0)
     made = r.map_rows(
         np.multiply, rows, operands=[factor], stage="tripled", columns=4, dtype="f8", merge=merge
     )
@@ -102,7 +103,7 @@ def test_map(merge: int) -> None:
 
 
 def test_maps_of_maps_and_vectors() -> None:
-    rows, vector = r.from_memory(X, GRID), r.from_dask(da.from_array(v, chunks=700), GRID)
+    rows, vector = rb.from_memory(X, GRID), rb.from_dask(da.from_array(v, chunks=700), GRID)
     scaled = r.map_rows(lambda x, w: x * w[:, None], rows, vector, stage="a", columns=4, dtype="f8")
     first = r.map_rows(lambda x: x[:, 0], scaled, stage="b", columns=None, dtype="f8")
     np.testing.assert_array_equal(first.to_dask().compute(scheduler="sync"), X[:, 0] * v)
@@ -111,15 +112,15 @@ def test_maps_of_maps_and_vectors() -> None:
 
 
 def test_an_absent_vector_is_none() -> None:
-    rows = r.from_memory(X, GRID)
-    total = r.reduce_rows(lambda x, w: [w], rows, r.absent(GRID), combine=added, stage="s")
+    rows = rb.from_memory(X, GRID)
+    total = r.reduce_rows(lambda x, w: [w], rows, rb.absent(GRID), combine=added, stage="s")
     assert value(total) == [None] * GRID.n_blocks
 
 
 @pytest.mark.parametrize("blocks", [1, 2, 7, 8, 9, 64, 65, 100])
 def test_the_tree_is_fixed_and_in_order(blocks: int) -> None:
     grid = Grid(blocks, 1)
-    rows = r.from_memory(np.arange(blocks)[:, None], grid)
+    rows = rb.from_memory(np.arange(blocks)[:, None], grid)
 
     def bracket(parts: list[str]) -> str:
         assert 1 <= len(parts) <= r.FAN_IN
@@ -138,7 +139,7 @@ def test_the_tree_is_fixed_and_in_order(blocks: int) -> None:
 
 
 def test_numbered_blocks_know_their_first_row() -> None:
-    rows = r.from_memory(X, GRID)
+    rows = rb.from_memory(X, GRID)
     total = r.reduce_rows(lambda b, *, start: [start], rows, combine=added, stage="s", numbered=True)
     assert value(total) == [0, 1024, 2048]
 
@@ -149,7 +150,7 @@ def test_errors_name_the_row_of_the_whole_table() -> None:
             raise NonFiniteError(int((block > limit).argmax()))
         return block
 
-    vector = r.from_memory(v, GRID)
+    vector = rb.from_memory(v, GRID)
     for merge in (1, 3):
         made = r.map_rows(fail, vector, stage="s", columns=None, dtype="i8", merge=merge)
         again = r.map_rows(np.negative, made, stage="t", columns=None, dtype="i8")
@@ -163,15 +164,15 @@ def test_errors_name_the_row_of_the_whole_table() -> None:
 def test_take(indices: list[int], chunks: tuple[int, ...]) -> None:
     """Any order, with repetitions."""
     wanted = np.array(indices)
-    lazy = r.from_dask(da.from_array(X).rechunk((chunks, -1)), GRID)
-    for rows in (lazy, r.from_memory(X, GRID)):
+    lazy = rb.from_dask(da.from_array(X).rechunk((chunks, -1)), GRID)
+    for rows in (lazy, rb.from_memory(X, GRID)):
         np.testing.assert_array_equal(value(r.take_rows(rows, wanted)), X[wanted])
 
 
-def huge(chunk: int) -> tuple[r.RowBlocks, Grid]:
+def huge(chunk: int) -> tuple[rb.RowBlocks, Grid]:
     grid = Grid.canonical(10**6, 4, 8)
     lazy = da.random.default_rng(0).normal(size=(10**6, 4), chunks=(chunk or grid.block_rows, -1))
-    return r.from_dask(lazy, grid), grid
+    return rb.from_dask(lazy, grid), grid
 
 
 @pytest.mark.parametrize("count", [1, 5, 400])
@@ -205,7 +206,7 @@ def test_a_pass_is_one_task_a_block() -> None:
     """Reads without dependencies run inside the task that uses them."""
     rows, grid = huge(0)
     assert not rows.graph
-    operand = r.literal(np.zeros(4))
+    operand = rb.literal(np.zeros(4))
     columns = r.map_rows(np.add, rows, operands=[operand], stage="nystrom-columns", columns=4, dtype="f8")
     total = r.reduce_rows(column_sums, columns, combine=added, operands=[operand], stage="nystrom-gram")
     counts = stages(total.graph)
@@ -223,15 +224,15 @@ def test_an_operand_is_in_the_graph_once() -> None:
             Big.copies += 1
             return (int, ())
 
-    operand = r.literal(Big())
-    rows = r.from_memory(X, GRID)
+    operand = rb.literal(Big())
+    rows = rb.from_memory(X, GRID)
     total = r.reduce_rows(column_sums, rows, operands=[operand], combine=added, stage="s")
     cloudpickle.dumps(dict(total.graph))
     assert Big.copies == 1
 
 
 def test_names_never_repeat() -> None:
-    rows = r.from_memory(X, GRID)
+    rows = rb.from_memory(X, GRID)
     make = partial(r.reduce_rows, column_sums, rows, combine=added, stage="s")
     assert not set(make().graph) & set(make().graph)
 
@@ -239,7 +240,7 @@ def test_names_never_repeat() -> None:
 def test_nothing_computes_while_graphs_are_built(no_compute: Any) -> None:
     lazy = da.from_array(X, chunks=(700, 3))
     with no_compute:
-        rows = r.from_dask(lazy, GRID)
+        rows = rb.from_dask(lazy, GRID)
         made = r.map_rows(np.negative, rows, stage="a", columns=4, dtype="f8", merge=2)
         r.reduce_rows(column_sums, made, combine=added, stage="b")
         r.take_rows(made, np.array([5, 2999]))
@@ -248,14 +249,14 @@ def test_nothing_computes_while_graphs_are_built(no_compute: Any) -> None:
 
 
 def test_computed_rows_are_their_values() -> None:
-    rows = r.from_memory(X, GRID)
+    rows = rb.from_memory(X, GRID)
     graph, keys = rows.keyed("s")
-    kept = r.as_blocks(rows, dask.get(graph, keys))
+    kept = rb.as_blocks(rows, dask.get(graph, keys))
     np.testing.assert_array_equal(dense(kept), X)
     assert kept.grid == rows.grid
 
 
 def test_memory_is_not_copied() -> None:
-    rows = r.from_memory(X, GRID)
+    rows = rb.from_memory(X, GRID)
     graph, keys = rows.keyed("s")
     assert all(np.shares_memory(block, X) for block in dask.get(graph, keys))

@@ -16,7 +16,8 @@ from threadpoolctl import threadpool_info, threadpool_limits
 import daskkernels as dk
 from daskkernels import events, runtime
 from daskkernels.grid import Grid
-from daskkernels.rows import from_memory, map_rows, reduce_rows
+from daskkernels.rowblocks import from_memory
+from daskkernels.rows import map_rows, reduce_rows
 from daskkernels.runtime import LocalRuntime, active_runtime, single_blas_thread
 
 GRID = Grid(5000, 1024)

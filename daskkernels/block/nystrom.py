@@ -9,8 +9,11 @@ from functools import reduce
 import numpy as np
 
 from ..grid import TILE_ROWS
-from ..xp import Array, module_of
-from .tiles import RightOperand, evaluate, kernel_diagonal
+from ..kernels import AnyKernel
+from ..linalg import InverseRoot, truncated_inverse_root
+from ..xp import Array, like, module_of, to_host
+from .tiles import RightOperand, evaluate, kernel_block, kernel_diagonal
+from .workspace import borrowed
 
 
 @dataclass(frozen=True)
@@ -21,6 +24,21 @@ class GramPart:
     trace: float
 
 
+@dataclass(frozen=True)
+class Whitening:
+    """W^{-1/2} restricted to its largest eigenvalues, and the root once more in the type of the columns."""
+
+    inverse: InverseRoot
+    root: Array  # (c, l)
+
+
+def whiten(kernel: AnyKernel, landmarks: Array, rank: int, dtype: np.dtype[np.floating]) -> Whitening:
+    """The eigensystem of W = k(landmarks, landmarks) in float64, cut to `rank` and to rounding."""
+    W = kernel_block(kernel, to_host(landmarks).astype(np.float64))
+    inverse = truncated_inverse_root(W, rank, float(np.finfo(dtype).eps))
+    return Whitening(inverse, like(inverse.root.astype(dtype), landmarks))
+
+
 def columns(X: Array, landmarks: RightOperand) -> Array:
     """C_b = k(X_b, landmarks) (b, c)."""
     with _quiet():
@@ -28,44 +46,47 @@ def columns(X: Array, landmarks: RightOperand) -> Array:
 
 
 def _quiet() -> np.errstate:
-    """Overflow is not reported where it happens: the Gram matrix it spoils is refused by name."""
+    """Overflow is not reported where it happens: the Gram matrix that it spoils is refused by name."""
     return np.errstate(over="ignore", invalid="ignore")
 
 
 def gram_of_columns(
-    C: Array, X: Array | None, weights: Array | None, landmarks: RightOperand, root: Array
+    C: Array, X: Array, weights: Array | None, landmarks: RightOperand, whitening: Whitening
 ) -> GramPart:
     """The share of one block in G = R^T R, R = C U_l diag(lam_l)^(-1/2) [K Alg. 3], and in tr(K).
 
-    Float32 products of 1024 rows each are summed in float64. Cost b c l + b l^2. X is needed only where
-    k(x, x) is not 1.
+    Float32 products of 1024 rows each are summed in float64. Cost b c l + b l^2.
     """
-    xp, trace = module_of(C), 0.0
-    root = root.astype(C.dtype, copy=False)
-    diagonal = xp.ones(C.shape[0]) if X is None else kernel_diagonal(landmarks.kernel, X, landmarks.dtype)
-    gram = xp.zeros((root.shape[1], root.shape[1]), np.float64)
-    R = xp.empty((min(TILE_ROWS, C.shape[0]), root.shape[1]), C.dtype)
-    with _quiet():
+    xp, root, trace = module_of(C), whitening.root, 0.0
+    total = xp.zeros((root.shape[1], root.shape[1]), np.float64)
+    with (
+        borrowed("whitened", (min(TILE_ROWS, C.shape[0]), root.shape[1]), C.dtype, C) as buffer,
+        borrowed("squares", total.shape, C.dtype, C) as square,
+        _quiet(),
+    ):
         for start in range(0, C.shape[0], TILE_ROWS):
-            tile = C[start : start + TILE_ROWS]
-            rows = xp.matmul(tile, root, out=R[: tile.shape[0]])
+            rows = slice(start, min(start + TILE_ROWS, C.shape[0]))
+            R = xp.matmul(C[rows], root, out=buffer[: rows.stop - start])
+            diagonal = kernel_diagonal(landmarks.kernel, X[rows], landmarks.dtype)
             if weights is not None:
-                rows *= xp.sqrt(weights[start : start + TILE_ROWS, None]).astype(C.dtype)
-            gram += rows.T @ rows  # A.T @ A: half the arithmetic of a general product
-            if weights is not None:
-                diagonal[start : start + TILE_ROWS] *= weights[start : start + TILE_ROWS]
-            trace += float(diagonal[start : start + TILE_ROWS].sum())
-    return GramPart(gram, trace)
+                R *= xp.sqrt(weights[rows, None]).astype(R.dtype)
+                diagonal *= weights[rows]
+            total += xp.matmul(R.T, R, out=square)  # A.T A: half the arithmetic of a general product
+            trace += float(diagonal.sum())
+    return GramPart(total, trace)
 
 
-def gram(X: Array, weights: Array | None, landmarks: RightOperand, root: Array) -> GramPart:
-    """`gram_of_columns` for columns computed tile by tile and thrown away: memory stays at one tile."""
-    parts = []
-    for start in range(0, X.shape[0], TILE_ROWS):
-        rows = X[start : start + TILE_ROWS]
-        tile_weights = None if weights is None else weights[start : start + TILE_ROWS]
-        parts.append(gram_of_columns(columns(rows, landmarks), rows, tile_weights, landmarks, root))
-    return merge_gram(parts)
+def gram(X: Array, weights: Array | None, landmarks: RightOperand, whitening: Whitening) -> GramPart:
+    """`gram_of_columns` for columns that are computed tile by tile and thrown away."""
+    share = GramPart(0.0, 0.0)
+    shape = (min(TILE_ROWS, X.shape[0]), landmarks.n_rows)
+    with borrowed("columns", shape, landmarks.dtype, X) as tile, _quiet():
+        for start in range(0, X.shape[0], TILE_ROWS):
+            rows = slice(start, min(start + TILE_ROWS, X.shape[0]))
+            C = evaluate(X[rows], landmarks, out=tile[: rows.stop - start], start=start)
+            tile_weights = None if weights is None else weights[rows]
+            share = merge_gram([share, gram_of_columns(C, X[rows], tile_weights, landmarks, whitening)])
+    return share
 
 
 def merge_gram(parts: Sequence[GramPart]) -> GramPart:
@@ -86,8 +107,11 @@ def features_of_columns(C: Array, components: Array) -> Array:
 def features(X: Array, landmarks: RightOperand, components: Array) -> Array:
     """B_b = k(X_b, landmarks) Q (b, s) for rows of any origin; memory stays at one tile of columns."""
     xp = module_of(X)
+    components = components.astype(landmarks.dtype, copy=False)
     B = xp.empty((X.shape[0], components.shape[1]), landmarks.dtype)
-    for start in range(0, X.shape[0], TILE_ROWS):
-        rows = slice(start, start + TILE_ROWS)
-        B[rows] = features_of_columns(evaluate(X[rows], landmarks), components)
+    with borrowed("columns", (min(TILE_ROWS, X.shape[0]), landmarks.n_rows), landmarks.dtype, X) as tile:
+        for start in range(0, X.shape[0], TILE_ROWS):
+            rows = slice(start, min(start + TILE_ROWS, X.shape[0]))
+            C = evaluate(X[rows], landmarks, out=tile[: rows.stop - start], start=start)
+            xp.matmul(C, components, out=B[rows])
     return B

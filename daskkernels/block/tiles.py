@@ -17,6 +17,7 @@ from ..finite import check_rows
 from ..grid import TILE_ROWS
 from ..kernels import AnyKernel, CallableKernel, Kernel, as_kernel, has_unit_diagonal
 from ..xp import Array, like, module_of
+from .workspace import borrowed
 
 TILE_COLUMNS = 512  # 1024 x 512 float32 values, 2 MB: stays in the cache between the product and the map
 
@@ -44,22 +45,23 @@ def prepare(kernel: AnyKernel, Z: Array, dtype: np.dtype[np.floating]) -> RightO
     if isinstance(kernel, CallableKernel):
         return RightOperand(kernel, Z.astype(dtype, order="C"), None, dtype)
     d = Z.shape[1]
+    matrix = xp.empty((Z.shape[0], d + 2 if kernel.product == "distance" else d), dtype)
+    right = RightOperand(kernel, matrix, _center(Z, dtype) if kernel.product == "distance" else None, dtype)
+    _left(Z, right, matrix)
     if kernel.product == "distance":
-        exact = Z.astype(np.float64, order="C")
-        with np.errstate(over="ignore", invalid="ignore"):
-            check_rows(exact.sum(axis=1))  # before the mean, which would spread NaN to every row
-        shift = exact.mean(axis=0).astype(dtype)  # (d,)
-        centered = (exact - shift).astype(dtype)
-        norms = _squared_norms(centered)
-        check_rows(norms)
-        matrix = xp.empty((Z.shape[0], d + 2), dtype)
-        xp.multiply(centered, -2.0, out=matrix[:, :d])
-        matrix[:, d], matrix[:, d + 1] = 1.0, norms
-        matrix *= dtype.type(kernel.coefficient(d))
-        return RightOperand(kernel, matrix, shift, dtype)
-    matrix = _left(Z, RightOperand(kernel, xp.empty((0, d), dtype), None, dtype), xp.empty(Z.shape, dtype))
+        matrix[:, :d] *= -2.0
+        matrix[:, d:] = matrix[:, : d - 1 : -1].copy()  # [|z|^2, 1] -> [1, |z|^2], to meet [1, |x|^2] swapped
     matrix *= dtype.type(kernel.coefficient(d))
-    return RightOperand(kernel, matrix, None, dtype)
+    return right
+
+
+def _center(Z: Array, dtype: np.dtype[np.floating]) -> Array:
+    """The mean of the rows (d,), rounded to `dtype`, so that both sides subtract the same."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        center = Z.mean(axis=0, dtype=np.float64)
+        if not bool(module_of(Z).isfinite(center).all()):  # one bad row would be reported as every row
+            check_rows(Z.sum(axis=1, dtype=np.float64))
+    return center.astype(dtype)
 
 
 def kernel_block(kernel: AnyKernel | str, X: Array, Z: Array | None = None, *, dtype: object = None) -> Array:
@@ -89,11 +91,11 @@ def kernel_matvec(kernel: AnyKernel | str, X: Array, Z: Array, W: Array, *, dtyp
     return matvec(X, prepare(as_kernel(kernel), Z, compute), W).astype(compute)
 
 
-def evaluate(X: Array, right: RightOperand, out: Array | None = None) -> Array:
-    """K(X, Z) (b, m) for a prepared Z."""
+def evaluate(X: Array, right: RightOperand, out: Array | None = None, start: int = 0) -> Array:
+    """K(X, Z) (b, m) for a prepared Z; `start` is added to the row number of an error."""
     if out is None:
         out = module_of(X).empty((X.shape[0], right.n_rows), right.dtype)
-    for rows, columns, tile in _tiles(X, right, out):
+    for rows, columns, tile in _tiles(X, right, out, start):
         if isinstance(right.kernel, CallableKernel):
             out[rows, columns] = tile
     return out
@@ -138,26 +140,34 @@ def compute_dtype(stored: object, override: object = None) -> np.dtype[np.floati
     return np.dtype(np.float32)
 
 
-def _tiles(X: Array, right: RightOperand, out: Array | None) -> Iterator[tuple[slice, slice, Array]]:
-    """Kernel values tile by tile: written into `out` (b, m) where given, else into one reused buffer."""
+def _tiles(
+    X: Array, right: RightOperand, out: Array | None, first_row: int = 0
+) -> Iterator[tuple[slice, slice, Array]]:
+    """Kernel values tile by tile: written into `out` (b, m) where given, else into one reused buffer.
+
+    `first_row` is the number of the first row, for errors.
+    """
     if isinstance(right.kernel, CallableKernel):
-        yield from _callable_tiles(X, right)
+        yield from _callable_tiles(X, right, first_row)
         return
     xp, kernel, m = module_of(X), right.kernel, right.n_rows
-    left_buffer = xp.empty((min(TILE_ROWS, X.shape[0]), right.matrix.shape[1]), right.dtype)
-    shape = (left_buffer.shape[0], min(TILE_COLUMNS, m))
-    buffer: Array = xp.empty(shape, right.dtype) if out is None else out
-    scratch = xp.empty(shape, right.dtype) if kernel.needs_scratch() else None
-    for start in range(0, X.shape[0], TILE_ROWS):
-        rows = slice(start, min(start + TILE_ROWS, X.shape[0]))
-        b = rows.stop - rows.start
-        left = _left(X[rows], right, left_buffer[:b], start)
-        for first in range(0, m, TILE_COLUMNS):
-            columns = slice(first, min(first + TILE_COLUMNS, m))
-            w = columns.stop - first
-            tile = buffer[:b, :w] if out is None else buffer[rows, columns]
-            xp.matmul(left, right.matrix[columns].T, out=tile)
-            yield rows, columns, kernel.tile_map(tile, None if scratch is None else scratch[:b, :w])
+    b = min(TILE_ROWS, X.shape[0])
+    shape = (b, min(TILE_COLUMNS, m))
+    with (
+        borrowed("left", (b, right.matrix.shape[1]), right.dtype, X) as left_buffer,
+        borrowed("tile", shape if out is None else (0, 0), right.dtype, X) as buffer,
+        borrowed("scratch", shape if kernel.needs_scratch() else (0, 0), right.dtype, X) as scratch,
+    ):
+        for start in range(0, X.shape[0], TILE_ROWS):
+            rows = slice(start, min(start + TILE_ROWS, X.shape[0]))
+            b = rows.stop - rows.start
+            left = _left(X[rows], right, left_buffer[:b], first_row + start)
+            for first in range(0, m, TILE_COLUMNS):
+                columns = slice(first, min(first + TILE_COLUMNS, m))
+                w = columns.stop - first
+                tile = buffer[:b, :w] if out is None else out[rows, columns]
+                xp.matmul(left, right.matrix[columns].T, out=tile)
+                yield rows, columns, kernel.tile_map(tile, scratch[:b, :w])
 
 
 def _left(X: Array, right: RightOperand, buffer: Array, start: int = 0) -> Array:
@@ -181,14 +191,14 @@ def _left(X: Array, right: RightOperand, buffer: Array, start: int = 0) -> Array
     return buffer
 
 
-def _callable_tiles(X: Array, right: RightOperand) -> Iterator[tuple[slice, slice, Array]]:
+def _callable_tiles(X: Array, right: RightOperand, first_row: int) -> Iterator[tuple[slice, slice, Array]]:
     """Tiles of a user's function, whose shape is checked."""
     assert isinstance(right.kernel, CallableKernel)
     Z = right.matrix
     for start in range(0, X.shape[0], TILE_ROWS):
         rows = slice(start, min(start + TILE_ROWS, X.shape[0]))
         tile_rows = X[rows].astype(right.dtype, order="C")
-        check_rows(_squared_norms(tile_rows), start)
+        check_rows(_squared_norms(tile_rows), first_row + start)
         for first in range(0, Z.shape[0], TILE_COLUMNS):
             columns = slice(first, min(first + TILE_COLUMNS, Z.shape[0]))
             tile = right.kernel.function(tile_rows, Z[columns])

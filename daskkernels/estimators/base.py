@@ -19,8 +19,8 @@ from ..events import Reporter, Timings, reporter
 from ..grid import Grid
 from ..inputs import Input, InputError, Scratch, is_lazy, open_input, resident_rows, weight_rows
 from ..kernels import AnyKernel, as_kernel
-from ..rows import RowBlocks
-from ..runtime import Runtime, active_runtime
+from ..rowblocks import RowBlocks
+from ..runtime import Runtime, active_runtime, single_blas_thread
 from ..store import Dataset
 from ..xp import is_on_device
 from .progress import ProgressBar
@@ -95,7 +95,7 @@ class DaskEstimator(BaseEstimator):
         runtime, timings = active_runtime(), Timings()
         report, bar = self._reporter(timings)
         try:
-            with Scratch(self._scratch_url(runtime)) as scratch:
+            with single_blas_thread(), Scratch(self._scratch_url(runtime)) as scratch:
                 weights = weight_rows(sample_weight, source.grid, runtime)
                 rows = resident_rows(source, runtime, report, scratch)
                 yield Work(source, rows, weights, runtime, report, timings, scratch, sample_weight)

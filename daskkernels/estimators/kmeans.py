@@ -16,7 +16,8 @@ from .. import plan as planning
 from ..block import kmeans as block
 from ..inputs import InputError, give_back, lazy_rows, weight_rows
 from ..linalg import NumericalWarning
-from ..rows import RowBlocks, map_rows, reduce_rows
+from ..rowblocks import RowBlocks
+from ..rows import map_rows, reduce_rows
 from ..runtime import Runtime, active_runtime
 from ..solvers.kmeans import KMeansFit, fit_kmeans
 from ..solvers.nystrom import NystromFit, feature_rows
@@ -243,7 +244,7 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
         merge = planning.lloyd_factor(work.rows.grid, features.n_components_, features.dtype_.itemsize)
         B = feature_rows(work.rows, features._map(), work.runtime, columns=fit.columns, merge=merge)
         if plan.features == "memory":
-            _, (B,) = work.runtime.run([], [B], reporter=work.reporter, stage="nystrom-features")
+            _, (B,) = work.runtime.run([], [B], reporter=work.reporter, stage="nystrom-project")
         elif plan.features == "scratch":
             B = work.scratch.spool(B, work.runtime, work.reporter)
         if fit.columns is not None and plan.features != "recomputed":

@@ -112,7 +112,7 @@ class NystromFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DaskEst
             self._warn_if_short()
             if work.source.kind == "numpy":
                 B = feature_rows(work.rows, self._map(), work.runtime, columns=fit.columns)
-                features = work.runtime.collect(B, reporter=work.reporter, stage="nystrom-features")
+                features = work.runtime.collect(B, reporter=work.reporter, stage="nystrom-project")
                 self._note_timings(work)
                 return features
             self._note_timings(work)
@@ -127,7 +127,7 @@ class NystromFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DaskEst
         runtime = active_runtime()
         B = feature_rows(lazy_rows(source, runtime), self._map(), runtime)
         report, bar = self._reporter()
-        features = give_back(B, source.kind, runtime, report, "nystrom-features")
+        features = give_back(B, source.kind, runtime, report, "nystrom-project")
         if bar is not None:
             bar.close()
         return features

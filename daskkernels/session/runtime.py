@@ -8,9 +8,9 @@ from __future__ import annotations
 import os
 import socket
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import fields, is_dataclass, replace
 from typing import Any
 from weakref import WeakSet
 
@@ -24,7 +24,8 @@ from threadpoolctl import ThreadpoolController
 from ..events import Reporter, StageProgress
 from ..grid import Grid
 from ..plan import Machine
-from ..rows import Operand, RowBlocks, Total, literal
+from ..rowblocks import Operand, RowBlocks, literal
+from ..rows import Total
 from ..runtime import joined, single_blas_thread, temporary_folder
 from ..xp import Array
 from .machine import measure_machine
@@ -85,10 +86,15 @@ class ClusterRuntime:
 
     def place(self, value: Any) -> Operand:
         """A literal of the graph up to 4 MB, else a copy on every worker."""
-        if sizeof(value) <= LITERAL_BYTES:
+        if _size(value) <= LITERAL_BYTES:
             return literal(value)
         future = self.client.scatter(value, broadcast=True, hash=False)
         return Operand(TaskRef(future.key), {future.key: future})
+
+    def defer(self, stage: str, function: Callable[..., Any], *args: Any) -> Operand:
+        """Computed here, on one core like the workers do, and placed: a worker may not have the memory."""
+        with single_blas_thread():
+            return self.place(function(*args))
 
     def place_rows(self, X: Array, grid: Grid) -> RowBlocks:
         """Send the blocks of a matrix to the workers."""
@@ -162,6 +168,15 @@ def find_cluster() -> ClusterRuntime | None:
             "the active client is asynchronous: use Client(asynchronous=False), or fit in a thread"
         )
     return ClusterRuntime(client)
+
+
+def _size(value: Any) -> int:
+    """Bytes of a value, records of arrays included, which Dask takes for a few bytes."""
+    if is_dataclass(value):
+        return sum(_size(getattr(value, f.name)) for f in fields(value))
+    if isinstance(value, tuple | list):
+        return sum(map(_size, value))
+    return int(sizeof(value))
 
 
 def _is_stage(key: tuple[Any, ...], stage: str) -> bool:

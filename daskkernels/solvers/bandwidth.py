@@ -11,7 +11,8 @@ from ..events import Reporter
 from ..finite import check_sample
 from ..kernels import AnyKernel, Stationary
 from ..linalg import NumericalWarning
-from ..rows import RowBlocks, reduce_rows, take_rows
+from ..rowblocks import RowBlocks
+from ..rows import reduce_rows, take_rows
 from ..runtime import Runtime
 
 MEDIAN_ROWS = 1000  # half a million pairs

@@ -14,7 +14,8 @@ import numpy as np
 
 from ..block import kmeans as block
 from ..events import Iteration, Reporter
-from ..rows import RowBlocks, map_rows, reduce_rows
+from ..rowblocks import RowBlocks
+from ..rows import map_rows, reduce_rows
 from ..runtime import Runtime
 from .bandwidth import moments
 from .seeding import seed_centers

@@ -8,18 +8,22 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import numpy as np
 
 from ..block import nystrom as block
-from ..block.tiles import RightOperand, kernel_block, prepare
+from ..block.tiles import RightOperand, prepare
 from ..events import Reporter
 from ..finite import check_sample
-from ..kernels import AnyKernel, has_unit_diagonal
-from ..linalg import top_eigenpairs, truncated_inverse_root
-from ..rows import RowBlocks, absent, map_rows, reduce_rows, take_rows
+from ..kernels import AnyKernel
+from ..linalg import top_eigenpairs
+from ..rowblocks import RowBlocks
+from ..rows import Total, map_reduce_rows, map_rows, reduce_rows, take_rows
 from ..runtime import Runtime
 from ..xp import Array
+
+BLOCKS_AHEAD = 4  # made while the eigensystem of W is computed: about as long as that takes
 
 
 @dataclass(frozen=True)
@@ -73,7 +77,7 @@ def fit_nystrom(
     kernel: AnyKernel,
     landmarks: Array,
     *,
-    rank: int | None,
+    rank: int,
     n_components: int | None,
     dtype: np.dtype[np.floating],
     keep_columns: bool,
@@ -83,31 +87,38 @@ def fit_nystrom(
 ) -> NystromFit:
     """Pass one: W, its restricted inverse root, G = sum_b R_b^T R_b, and Q = U_l diag(lam_l)^(-1/2) V_s.
 
-    `rank` None keeps every eigenvalue above rounding; `n_components` None keeps the whole rank.
+    At most `rank` eigenvalues above rounding are kept; `n_components` None keeps as many features.
     Cost n c d + n c l + n l^2. Raises NonFiniteError (with the row) and DegenerateMatrixError.
     """
-    W = kernel_block(kernel, np.asarray(landmarks, dtype=np.float64))
-    inverse = truncated_inverse_root(W, rank, float(np.finfo(dtype).eps))
     right = runtime.place(prepare(kernel, landmarks, dtype))
-    root = runtime.place(inverse.root)
-    columns = map_rows(
-        block.columns, rows, operands=[right], stage="nystrom-columns", columns=len(landmarks), dtype=dtype
-    )
-    reduce = partial(reduce_rows, operands=[right, root], combine=block.merge_gram, stage="nystrom-gram")
+    whitening = runtime.defer("nystrom-eigensystem", block.whiten, kernel, landmarks, rank, dtype)
+    merge: dict[str, Any] = {"combine": block.merge_gram, "stage": "nystrom-gram"}
+    keep: list[RowBlocks] = []
     if keep_columns:
-        diagonal = absent(rows.grid) if has_unit_diagonal(kernel) else rows
-        total = reduce(block.gram_of_columns, columns, diagonal, weights)
+        made, total = map_reduce_rows(
+            block.columns,
+            block.gram_of_columns,
+            rows,
+            weights,
+            make_operands=[right],
+            share_operands=[right, whitening],
+            kept="nystrom-columns",
+            columns=len(landmarks),
+            dtype=dtype,
+            ahead=BLOCKS_AHEAD,
+            **merge,
+        )
+        keep = [made]
     else:
-        total = reduce(block.gram, rows, weights)
-    (part,), kept = runtime.run(
-        [total], [columns] if keep_columns else [], reporter=reporter, stage="nystrom-gram"
-    )
+        total = reduce_rows(block.gram, rows, weights, operands=[right, whitening], **merge)
+    wanted = [total, Total(whitening.node.key, whitening.graph)]
+    (part, whitened), kept = runtime.run(wanted, keep, reporter=reporter, stage="nystrom-gram")
+    inverse = whitened.inverse
     gram_values, V = top_eigenpairs(part.gram)
     s = inverse.rank if n_components is None else min(n_components, inverse.rank)
     found = NystromMap(kernel, landmarks, inverse.root @ V[:, :s], dtype)
-    return NystromFit(
-        found, inverse.eigenvalues, gram_values, inverse.rank, part.trace, kept[0] if kept else None
-    )
+    columns = kept[0] if kept else None
+    return NystromFit(found, inverse.eigenvalues, gram_values, inverse.rank, part.trace, columns)
 
 
 def feature_rows(
@@ -122,7 +133,7 @@ def feature_rows(
     components = runtime.place(features.components)
     make = partial(
         map_rows,
-        stage="nystrom-features",
+        stage="nystrom-project",
         columns=features.components.shape[1],
         dtype=features.dtype,
         merge=merge,

@@ -14,7 +14,8 @@ import numpy as np
 from ..block import kmeans as block
 from ..block.draw import stream_keys
 from ..events import Reporter
-from ..rows import RowBlocks, reduce_rows
+from ..rowblocks import RowBlocks
+from ..rows import reduce_rows
 from ..runtime import Runtime
 
 ROUNDS = 5  # of k-means||

@@ -16,6 +16,7 @@ from threadpoolctl import threadpool_limits
 
 TOLERANCE = 0.10  # of the calibration
 SIZE = 3072
+PAUSE = 0.3  # seconds
 
 
 def seconds(function: Callable[[], object]) -> float:
@@ -29,10 +30,18 @@ def seconds(function: Callable[[], object]) -> float:
 def alternate(
     ours: Callable[[], object], peer: Callable[[], object], repeats: int = 5
 ) -> tuple[list[float], list[float]]:
-    """Timings of both, one after the other, after one warm-up each: what disturbs one disturbs the other."""
+    """Timings of both, one after the other, after one warm-up each: what disturbs one disturbs the other.
+
+    A pause before each lets the BLAS threads that the other has left spinning go to sleep.
+    """
     ours(), peer()
-    pairs = [(seconds(ours), seconds(peer)) for _ in range(repeats)]
+    pairs = [(_rested(ours), _rested(peer)) for _ in range(repeats)]
     return [a for a, _ in pairs], [b for _, b in pairs]
+
+
+def _rested(function: Callable[[], object]) -> float:
+    time.sleep(PAUSE)
+    return seconds(function)
 
 
 def sgemm(threads: int, repeats: int = 5, size: int = SIZE) -> list[float]:

@@ -10,7 +10,8 @@ import pytest
 import daskkernels as dk
 from daskkernels.block import nystrom as block
 from daskkernels.block.tiles import compute_dtype, prepare
-from daskkernels.kernels import AnyKernel, as_kernel, has_unit_diagonal
+from daskkernels.kernels import AnyKernel, as_kernel
+from daskkernels.linalg import InverseRoot
 from tests import oracles
 
 rng = np.random.default_rng(0)
@@ -25,12 +26,17 @@ KERNELS: list[tuple[Any, Any]] = [
 kernels = pytest.mark.parametrize(("kernel", "formula"), KERNELS, ids=["gaussian", "polynomial", "function"])
 
 
+def whitened(dtype: np.dtype[Any]) -> block.Whitening:
+    """A root of no particular matrix."""
+    return block.Whitening(InverseRoot(root, np.ones(30)), root.astype(dtype))
+
+
 def gram_both_ways(kernel: AnyKernel, dtype: str, weights: np.ndarray | None) -> list[block.GramPart]:
     data = X.astype(dtype)
     right = prepare(kernel, Z.astype(dtype), compute_dtype(data.dtype))
-    diagonal = None if has_unit_diagonal(kernel) else data
-    kept = block.gram_of_columns(block.columns(data, right), diagonal, weights, right, root)
-    return [block.gram(data, weights, right, root), kept]
+    whitening = whitened(right.dtype)
+    kept = block.gram_of_columns(block.columns(data, right), data, weights, right, whitening)
+    return [block.gram(data, weights, right, whitening), kept]
 
 
 @kernels
@@ -73,8 +79,9 @@ def test_features(kernel: Any, formula: Any, dtype: str) -> None:
 
 def test_shares_add_up() -> None:
     right = prepare(dk.Gaussian(2.0), Z, np.dtype("f8"))
-    parts = [block.gram(X[a:b], None, right, root) for a, b in ((0, 1024), (1024, 2048), (2048, 2500))]
-    whole = block.gram(X, None, right, root)
+    whitening = whitened(right.dtype)
+    parts = [block.gram(X[a:b], None, right, whitening) for a, b in ((0, 1024), (1024, 2048), (2048, 2500))]
+    whole = block.gram(X, None, right, whitening)
     merged = block.merge_gram(parts)
     np.testing.assert_array_equal(merged.gram, whole.gram)
     assert merged.trace == whole.trace == 2500

@@ -199,7 +199,7 @@ def test_plan_runs_nothing_and_leaves_no_trace() -> None:
     model = dk.NystromFeatures(n_landmarks=40)
     plan = model.plan(da.from_array(X, chunks=700).map_blocks(bomb, meta=np.empty((0, 0))))
     assert not [name for name in vars(model) if name.endswith("_")]
-    assert [step.stage for step in plan.steps] == ["bandwidth", "nystrom-gram", "nystrom-features"]
+    assert [step.stage for step in plan.steps] == ["bandwidth", "nystrom-gram", "nystrom-project"]
 
 
 def test_refused_before_running(monkeypatch: pytest.MonkeyPatch) -> None:

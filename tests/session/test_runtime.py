@@ -17,7 +17,8 @@ import daskkernels as dk
 from daskkernels import events
 from daskkernels.finite import NonFiniteError
 from daskkernels.grid import Grid
-from daskkernels.rows import from_dask, map_rows, reduce_rows, take_rows
+from daskkernels.rowblocks import from_dask
+from daskkernels.rows import map_rows, reduce_rows, take_rows
 from daskkernels.runtime import LocalRuntime, active_runtime
 from daskkernels.session import ClusterRuntime, find_cluster
 from daskkernels.session.runtime import LITERAL_BYTES
@@ -190,11 +191,8 @@ def test_stages_read_like_the_algorithm(threads: ClusterRuntime) -> None:
     assert _groups(threads) >= {"bandwidth", "nystrom-gram", "kmeans-seed", "kmeans-assign", "kmeans-labels"}
 
 
-@pytest.mark.xfail(
-    strict=True, reason="distributed takes the word `features`, 8 letters, a to f first, for a hash"
-)
 def test_features_are_named_in_the_dashboard(threads: ClusterRuntime) -> None:
-    assert "nystrom-features" in _groups(threads)
+    assert "nystrom-project" in _groups(threads)
 
 
 def _groups(runtime: ClusterRuntime) -> set[str]:

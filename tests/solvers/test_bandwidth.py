@@ -12,7 +12,7 @@ from daskkernels import events
 from daskkernels.grid import Grid
 from daskkernels.kernels import as_kernel
 from daskkernels.linalg import NumericalWarning
-from daskkernels.rows import absent
+from daskkernels.rowblocks import absent
 from daskkernels.runtime import LocalRuntime
 from daskkernels.solvers.bandwidth import moments, resolve_kernel
 from tests import oracles

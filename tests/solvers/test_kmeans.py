@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from daskkernels import events
 from daskkernels.grid import Grid
-from daskkernels.rows import absent
+from daskkernels.rowblocks import absent
 from daskkernels.runtime import LocalRuntime
 from daskkernels.solvers.kmeans import ConvergenceWarning, KMeansFit, fit_kmeans
 from tests import oracles

@@ -12,7 +12,7 @@ from daskkernels import events
 from daskkernels.grid import Grid
 from daskkernels.kernels import as_kernel
 from daskkernels.linalg import DegenerateMatrixError
-from daskkernels.rows import absent
+from daskkernels.rowblocks import absent
 from daskkernels.runtime import LocalRuntime
 from daskkernels.solvers.nystrom import NystromFit, choose_landmarks, feature_rows, fit_nystrom
 from tests import oracles
@@ -40,7 +40,7 @@ def fit(kernel: Any, dtype: str = "f8", *, weights: np.ndarray | None = None, **
 def features(found: NystromFit, dtype: str = "f8", merge: int = 1) -> np.ndarray:
     rows = HERE.place_rows(X.astype(dtype), GRID)
     B = feature_rows(rows, found.map, HERE, columns=found.columns, merge=merge)
-    return HERE.collect(B, reporter=SILENT, stage="nystrom-features")
+    return HERE.collect(B, reporter=SILENT, stage="nystrom-project")
 
 
 def test_landmarks_are_distinct_rows_in_order() -> None:

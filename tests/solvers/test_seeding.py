@@ -7,7 +7,7 @@ import pytest
 
 from daskkernels import events
 from daskkernels.grid import Grid
-from daskkernels.rows import absent
+from daskkernels.rowblocks import absent
 from daskkernels.runtime import LocalRuntime
 from daskkernels.solvers.seeding import seed_centers
 from tests import oracles
