@@ -1,13 +1,18 @@
 """Kernel machines for data larger than memory, in an ordinary Dask session."""
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from . import block, metrics, plan
 from .block import kernel_block, kernel_matvec
-from .estimators import KernelKMeans, NystromFeatures, Standardize
 from .kernels import Cauchy, Cosine, Gaussian, Laplacian, Linear, Matern, Polynomial
 from .runtime import register as _register
 from .session import connect, find_cluster
 from .store import Dataset, open_dataset, write_dataset
 from .versions import __version__, show_versions
+
+if TYPE_CHECKING:
+    from .estimators import KernelKMeans, NystromFeatures, Standardize
 
 _register(find_cluster)
 
@@ -34,3 +39,16 @@ __all__ = [
     "show_versions",
     "write_dataset",
 ]
+
+_ESTIMATORS = ("KernelKMeans", "NystromFeatures", "Standardize")
+
+
+def __getattr__(name: str) -> Any:
+    """Estimators are loaded when they are named: workers never do, and scikit-learn is 50 MB of a process."""
+    if name in _ESTIMATORS:
+        return getattr(import_module(".estimators", __name__), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(set(globals()) | set(_ESTIMATORS))

@@ -291,7 +291,8 @@ def _checked(
     client = task.c**2 * 8 * 5 + task.rank**2 * 8 * 4 + task.n * 4
     if per_worker > machine.memory * 0.8:
         raise PlanError(
-            f"n_landmarks={task.c} at {task.d} columns needs {show_bytes(per_worker)} a worker, over "
-            f"80 % of its {show_bytes(machine.memory)}: lower n_landmarks or threads, or raise memory_limit"
+            f"n_landmarks={task.c} at {task.d} columns needs {show_bytes(per_worker)} a worker, "
+            f"{show_bytes(machine.base)} of it the bare process, over 80 % of "
+            f"its {show_bytes(machine.memory)}: raise memory_limit, or lower n_landmarks or the threads of a worker"
         )
     return Plan(steps, machine, peak, client, choices, keep_columns, features)

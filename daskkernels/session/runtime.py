@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import socket
-import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import fields, is_dataclass, replace
@@ -16,9 +15,10 @@ from weakref import WeakSet
 
 import dask.base
 import numpy as np
+import psutil
 from dask.sizeof import sizeof
 from dask.task_spec import TaskRef
-from distributed import Client, Future, LocalCluster, WorkerPlugin, wait
+from distributed import Client, Future, LocalCluster, WorkerPlugin
 from threadpoolctl import ThreadpoolController
 
 from ..events import Reporter, StageProgress
@@ -29,9 +29,9 @@ from ..rows import Total
 from ..runtime import joined, single_blas_thread, temporary_folder
 from ..xp import Array
 from .machine import measure_machine
+from .waiting import Watch
 
 LITERAL_BYTES = 4 * 2**20  # larger values would travel with every task that names them
-POLL_SECONDS = 0.5
 
 
 class ClusterRuntime:
@@ -49,12 +49,11 @@ class ClusterRuntime:
             self.client.wait_for_workers(1, timeout=30)
             workers = list(self.client.scheduler_info(n_workers=-1)["workers"].values())
         limit = min(w["memory_limit"] or 2**62 for w in workers)
-        resident = max((w["metrics"].get("memory") or 0) for w in workers)
         return Machine(
             workers=len(workers),
             threads=max(w["nthreads"] for w in workers),
             memory=limit,
-            base=max(resident, 150 * 2**20),
+            base=max(self.client.run(_resident).values()),
             latency=0.003,
             in_process=False,
         )
@@ -73,9 +72,9 @@ class ClusterRuntime:
     ) -> tuple[list[Any], list[RowBlocks]]:
         """Compute totals and blocks in one graph; kept blocks stay on the workers."""
         graph, keys = joined(totals, keep, stage)
-        with self._watched(graph, reporter, stage):
+        with self._watched(graph, reporter, stage) as watch:
             futures = self.client.get(graph, keys, sync=False)
-            values = self._finished(futures, futures[: len(totals)])
+            values = self._finished(futures, futures[: len(totals)], watch)
         kept, at = [], len(totals)
         for rows in keep:
             held = futures[at : at + rows.grid.n_blocks]
@@ -107,9 +106,9 @@ class ClusterRuntime:
     def collect(self, rows: RowBlocks, *, reporter: Reporter, stage: str) -> np.ndarray:
         """All blocks as one numpy array in the client."""
         graph, keys = rows.keyed(stage)
-        with self._watched(graph, reporter, stage):
+        with self._watched(graph, reporter, stage) as watch:
             futures = self.client.get(graph, keys, sync=False)
-            return np.concatenate(self._finished(futures, futures))
+            return np.concatenate(self._finished(futures, futures, watch))
 
     def release(self, rows: RowBlocks) -> None:
         """Free kept blocks on the workers now, not when the garbage collector comes round."""
@@ -117,11 +116,12 @@ class ClusterRuntime:
             if isinstance(future, Future):
                 future.release()
 
-    def _finished(self, futures: list[Future[Any]], wanted: list[Future[Any]]) -> list[Any]:
+    def _finished(self, futures: list[Future[Any]], wanted: list[Future[Any]], watch: Watch) -> list[Any]:
         """The values of some futures once all are done; whatever stops the wait also stops the work."""
         try:
+            watch.wait(wanted)
             values = self.client.gather(wanted)
-            wait(futures)
+            watch.wait(futures)
             for future in futures:
                 if future.status == "error":
                     future.result()
@@ -133,25 +133,12 @@ class ClusterRuntime:
         return list(values)
 
     @contextmanager
-    def _watched(self, graph: Any, reporter: Reporter, stage: str) -> Iterator[None]:
-        """Report the stage's finished blocks, as counted by the scheduler, while the body waits for them."""
+    def _watched(self, graph: Any, reporter: Reporter, stage: str) -> Iterator[Watch]:
+        """The surroundings of one stage, and the watch over its blocks."""
         names = {key[0] for key in graph if isinstance(key, tuple) and _is_stage(key, stage)}
         total = sum(1 for key in graph if isinstance(key, tuple) and key[0] in names)
-        done = threading.Event()
-
-        def poll() -> None:
-            while not done.wait(POLL_SECONDS):
-                count = self.client.run_on_scheduler(_count_finished, names=list(names))
-                reporter.emit(StageProgress(stage, count, total))
-
-        watcher = threading.Thread(target=poll, daemon=True)
         with reporter.stage(stage, total), single_blas_thread():  # the workers may be threads of this process
-            watcher.start()
-            try:
-                yield
-            finally:
-                done.set()
-                watcher.join()
+            yield Watch(self.client, reporter, stage, list(names), total)
             reporter.emit(StageProgress(stage, total, total))
 
 
@@ -183,12 +170,9 @@ def _is_stage(key: tuple[Any, ...], stage: str) -> bool:
     return isinstance(key[0], str) and key[0].rpartition("-")[0] == stage
 
 
-def _count_finished(dask_scheduler: Any = None, names: Sequence[str] = ()) -> int:
-    """Runs on the scheduler: tasks of these groups that are in memory or no longer needed."""
-    groups = (dask_scheduler.task_groups.get(name) for name in names)
-    return sum(
-        g.states["memory"] + g.states["released"] + g.states["forgotten"] for g in groups if g is not None
-    )
+def _resident() -> int:
+    """Runs on a worker: bytes of its process now. Heartbeats may be from before it loaded this library."""
+    return int(psutil.Process().memory_info().rss)
 
 
 _prepared: WeakSet[Client] = WeakSet()
