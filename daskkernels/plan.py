@@ -21,7 +21,7 @@ _RESIDENCES = {
 
 MANAGED_SHARE = 0.5  # of a worker's limit: Dask moves data to disk at 60 % and pauses the worker at 80 %
 X_SHARE = 0.7  # of the managed memory, for X that is not stored
-LLOYD_BLOCK_BYTES = 64 * 2**20
+LLOYD_BLOCK_BYTES = 32 * 2**20  # twice that while it is put together, in each thread
 LLOYD_SPLIT_BYTES = 2 * 2**20  # less than this is not worth a task of its own
 LLOYD_BLOCKS = 8
 ASSUMED_ITERATIONS = 50  # of Lloyd's algorithm, for the prediction only
@@ -192,28 +192,32 @@ def lloyd_factor(grid: Grid, s: int, width: int) -> int:
 
 
 def working_bytes(task: Task) -> int:
-    """Bytes one thread needs while it works on one block: the raw block, buffers of one tile, its share of
-    the Gram.
+    """Bytes one thread needs for one block: the raw block and the buffers of a tile, or the points that it
+    puts together for Lloyd's algorithm (parts, whole and their encoded copy).
     """
     raw = task.grid.block_rows * task.d * task.stored
     tile = TILE_ROWS * (task.d + 2 + task.c + task.rank) * task.width
-    return 2 * raw + tile + 3 * task.rank**2 * 8
+    merged = lloyd_factor(task.grid, task.s, task.width) * task.grid.block_rows
+    points = min(task.n, merged) * task.s * task.width if task.k else 0
+    return max(2 * raw + tile, raw + 3 * points)
 
 
 def operand_bytes(task: Task) -> int:
-    """Bytes of landmarks and small matrices, which every worker holds."""
-    return task.c * (task.d + 2) * task.width + task.c * (task.rank + task.s) * 8
+    """Bytes a worker needs besides blocks: landmarks, small matrices, shares of G on their way up."""
+    operands = task.c * (task.d + 2) * task.width + task.c * (task.rank + task.s) * 8
+    return operands + 10 * task.rank**2 * 8
+
+
+def _room(task: Task, machine: Machine) -> int:
+    """Bytes that all workers together have for results that stay between passes."""
+    moving = machine.cores * working_bytes(task) + machine.workers * operand_bytes(task)
+    return machine.managed - task.held - moving
 
 
 def plan_features(task: Task, machine: Machine) -> Plan:
     """Plan the two passes of the Nyström features and whether their columns stay in memory between them."""
     columns = task.n * task.c * task.width
-    room = (
-        machine.managed
-        - task.held
-        - machine.cores * working_bytes(task)
-        - machine.workers * operand_bytes(task)
-    )
+    room = _room(task, machine)
     features = task.n * task.s * task.width
     keep_columns = columns + features <= room
     read = task.n * task.d * task.stored if task.streamed else 0
@@ -246,12 +250,7 @@ def plan_kmeans(task: Task, machine: Machine, scratch: bool = False, max_iter: i
     """Plan the features and k-means on them, and where the features stay during the iterations."""
     base = plan_features(task, machine)
     features = task.n * task.s * task.width
-    room = (
-        machine.managed
-        - task.held
-        - machine.cores * working_bytes(task)
-        - machine.workers * operand_bytes(task)
-    )
+    room = _room(task, machine)
     storage: Storage = "memory" if features <= room else ("scratch" if scratch else "recomputed")
     iterations = min(max_iter, ASSUMED_ITERATIONS) + 2 * 6
     flops = 4.0 * task.n * task.s * task.k * task.n_init
@@ -293,6 +292,6 @@ def _checked(
         raise PlanError(
             f"n_landmarks={task.c} at {task.d} columns needs {show_bytes(per_worker)} a worker, "
             f"{show_bytes(machine.base)} of it the bare process, over 80 % of "
-            f"its {show_bytes(machine.memory)}: raise memory_limit, or lower n_landmarks or the threads of a worker"
+            f"its {show_bytes(machine.memory)}: raise memory_limit, or lower n_landmarks or the threads"
         )
     return Plan(steps, machine, peak, client, choices, keep_columns, features)

@@ -19,6 +19,7 @@ from ..kernels import Kernel, Product
 from ..xp import Array, module_of, to_host
 from .draw import uniforms
 from .tiles import RightOperand, evaluate, prepare
+from .workspace import borrowed
 
 
 @dataclass(frozen=True)
@@ -92,7 +93,15 @@ def merge_sets(parts: Sequence[list[AssignPart]]) -> list[AssignPart]:
 
 def labels(B: Array, centers: Centers) -> Array:
     """Index of the nearest center of each row (b,), int32; the first of equally near ones."""
-    return evaluate(B, centers.right).argmin(axis=1).astype(np.int32)
+    xp = module_of(B)
+    nearest = xp.empty(B.shape[0], np.int32)
+    with borrowed("distances", (min(TILE_ROWS, B.shape[0]), centers.right.n_rows), B.dtype, B) as D:
+        for start in range(0, B.shape[0], TILE_ROWS):
+            tile = B[start : start + TILE_ROWS]
+            nearest[start : start + TILE_ROWS] = evaluate(tile, centers.right, D[: tile.shape[0]]).argmin(
+                axis=1
+            )
+    return nearest
 
 
 def distances(B: Array, centers: Centers) -> Array:
@@ -248,7 +257,7 @@ def _mass(B: Array, centers: Centers | None, weights: Array | None) -> np.ndarra
     if centers is None:
         d2 = np.ones(B.shape[0])
     else:
-        d2 = to_host(_squared_differences(B, evaluate(B, centers.right).argmin(axis=1), centers))
+        d2 = to_host(_squared_differences(B, labels(B, centers), centers))
         same = (_SAME * np.finfo(B.dtype).eps) ** 2
         d2[d2 <= same * to_host(module_of(B).einsum("ij,ij->i", B, B))] = 0.0
     return d2 if weights is None else d2 * to_host(weights)

@@ -12,6 +12,7 @@ import numpy as np
 
 from ..finite import check_rows
 from ..xp import Array, module_of
+from .workspace import borrowed
 
 _ROWS = 256  # rows converted to float64 at a time: they stay in the cache for the three sweeps over them
 
@@ -36,15 +37,19 @@ class Moments:
 
 def block_moments(X: Array, weights: Array | None = None) -> Moments:
     """Moments of a block X (b, d), rows weighted by `weights` (b,). Raises NonFiniteError naming the row."""
-    xp = module_of(X)
-    parts = [Moments(0.0, xp.zeros(X.shape[1]), xp.zeros(X.shape[1]))]
-    for start in range(0, X.shape[0], _ROWS):
-        rows = X[start : start + _ROWS].astype(np.float64, order="C")  # sums must not depend on the layout
-        with np.errstate(over="ignore", invalid="ignore"):
-            if X.dtype.kind == "f":
-                check_rows(rows.sum(axis=1), start)
-            parts.append(_moments(rows, None if weights is None else weights[start : start + _ROWS]))
-    return merge_moments(parts)
+    xp, n = module_of(X), X.shape[0]
+    merged = Moments(0.0, xp.zeros(X.shape[1]), xp.zeros(X.shape[1]))
+    with borrowed("moments", (min(_ROWS, n), X.shape[1]), np.float64, X) as buffer:
+        for start in range(0, n, _ROWS):
+            stop = min(start + _ROWS, n)
+            rows = buffer[: stop - start]
+            rows[...] = X[start:stop]
+            with np.errstate(over="ignore", invalid="ignore"):
+                if X.dtype.kind == "f":
+                    check_rows(rows.sum(axis=1), start)
+                part = _moments(rows, None if weights is None else weights[start:stop])
+            merged = _merge_two(merged, part)
+    return merged
 
 
 def _moments(rows: Array, weights: Array | None) -> Moments:
