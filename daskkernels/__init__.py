@@ -1,6 +1,5 @@
 """Kernel machines for data larger than memory, in an ordinary Dask session."""
 
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from . import block, metrics, plan
@@ -46,7 +45,9 @@ _ESTIMATORS = ("KernelKMeans", "NystromFeatures", "Standardize")
 def __getattr__(name: str) -> Any:
     """Estimators are loaded when they are named: workers never do, and scikit-learn is 50 MB of a process."""
     if name in _ESTIMATORS:
-        return getattr(import_module(".estimators", __name__), name)
+        from . import estimators
+
+        return getattr(estimators, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

@@ -10,11 +10,9 @@ from __future__ import annotations
 import multiprocessing
 import os
 import tempfile
-import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager
 from dataclasses import replace
 from functools import cache
 from typing import Any, Protocol
@@ -27,7 +25,6 @@ import numpy as np
 import psutil
 from dask.callbacks import Callback
 from dask.task_spec import Task, TaskRef
-from threadpoolctl import ThreadpoolController
 
 from .events import Reporter, StageProgress
 from .grid import Grid
@@ -35,6 +32,7 @@ from .plan import Machine
 from .rates import product_rate
 from .rowblocks import Graph, Key, Operand, RowBlocks, as_blocks, from_memory, literal, unique
 from .rows import Total
+from .threads import limit_for_good, single_blas_thread
 from .xp import Array, module_of
 
 
@@ -213,11 +211,6 @@ def _configured_threads() -> int:
     return int(configured) if configured else (os.cpu_count() or 1)
 
 
-def _start_worker_process() -> None:
-    """In a process of the multiprocessing scheduler: one BLAS thread for good."""
-    ThreadpoolController().limit(limits=1, user_api="blas")
-
-
 @cache
 def _local_rate() -> float:
     return product_rate()
@@ -227,34 +220,4 @@ def _local_rate() -> float:
 def _processes(count: int) -> ProcessPoolExecutor:
     """Worker processes that serve every pass: Dask's own are started anew for each, which takes seconds."""
     context = multiprocessing.get_context(dask.config.get("multiprocessing.context", "spawn"))
-    return ProcessPoolExecutor(count, mp_context=context, initializer=_start_worker_process)
-
-
-_guard = threading.Lock()
-_guarded = 0
-_limiter: Any = None
-
-
-@cache
-def _pools() -> ThreadpoolController:
-    """The thread pools of this process; looking for them takes 3 ms, an iteration of Lloyd's algorithm as
-    long.
-    """
-    return ThreadpoolController()
-
-
-@contextmanager
-def single_blas_thread() -> Iterator[None]:
-    """One BLAS thread in this process while any fit computes; limits for each task would race."""
-    global _guarded, _limiter
-    with _guard:
-        if _guarded == 0:
-            _limiter = _pools().limit(limits=1, user_api="blas")
-        _guarded += 1
-    try:
-        yield
-    finally:
-        with _guard:
-            _guarded -= 1
-            if _guarded == 0:
-                _limiter.restore_original_limits()
+    return ProcessPoolExecutor(count, mp_context=context, initializer=limit_for_good)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import multiprocessing
 import os
 import threading
+from collections.abc import Callable
 from concurrent.futures.process import BrokenProcessPool
 from typing import Any
 
@@ -18,7 +19,8 @@ from daskkernels import events, runtime
 from daskkernels.grid import Grid
 from daskkernels.rowblocks import from_memory
 from daskkernels.rows import map_rows, reduce_rows
-from daskkernels.runtime import LocalRuntime, active_runtime, single_blas_thread
+from daskkernels.runtime import LocalRuntime, active_runtime
+from daskkernels.threads import BlasThreadsWarning, single_blas_thread
 
 GRID = Grid(5000, 1024)
 X = np.random.default_rng(0).normal(size=(5000, 3))
@@ -113,17 +115,42 @@ def test_the_guard_is_shared() -> None:
         assert blas_threads() == 2
 
 
-@pytest.mark.xfail(
-    strict=True,
-    reason="threadpoolctl lets the thread that set OpenBLAS's limit first, while it lives, set it alone",
-)
+def in_a_thread(function: Callable[[], Any]) -> Any:
+    found: list[Any] = []
+    thread = threading.Thread(target=lambda: found.append(function()))
+    thread.start()
+    thread.join()
+    return found[0]
+
+
 def test_the_guard_works_in_any_thread() -> None:
-    found: list[np.ndarray] = []
-    with threadpool_limits(2, user_api="blas"):  # as scikit-learn does in the main thread
-        thread = threading.Thread(target=lambda: found.append(collected(threads_in_block)))
-        thread.start()
-        thread.join()
-    assert set(found[0]) == {1}
+    with threadpool_limits(2, user_api="blas"):
+        pass  # as scikit-learn does in the main thread
+    assert set(in_a_thread(lambda: collected(threads_in_block))) == {1}
+
+
+def test_the_guard_says_when_it_cannot_work() -> None:
+    """threadpoolctl lets the thread that set the limit first, while it holds it, set it alone."""
+
+    def collect() -> np.ndarray:
+        with pytest.warns(BlasThreadsWarning, match="OPENBLAS_NUM_THREADS"):
+            return collected(threads_in_block)
+
+    with threadpool_limits(2, user_api="blas"):
+        assert set(in_a_thread(collect)) == {2}
+
+
+def test_the_last_fit_puts_the_threads_back_from_any_thread() -> None:
+    before = blas_threads()
+    in_a_thread(lambda: threadpool_limits(2, user_api="blas"))  # its thread ends: nobody holds the number
+    first, second = single_blas_thread(), single_blas_thread()
+    in_a_thread(first.__enter__)
+    second.__enter__()
+    second.__exit__(None, None, None)
+    assert blas_threads() == 1
+    in_a_thread(lambda: first.__exit__(None, None, None))
+    assert blas_threads() == 2
+    in_a_thread(lambda: threadpool_limits(before, user_api="blas"))
 
 
 def test_the_guard_survives_errors() -> None:

@@ -20,8 +20,9 @@ from ..grid import Grid
 from ..inputs import Input, InputError, Scratch, is_lazy, open_input, resident_rows, weight_rows
 from ..kernels import AnyKernel, as_kernel
 from ..rowblocks import RowBlocks
-from ..runtime import Runtime, active_runtime, single_blas_thread
+from ..runtime import Runtime, active_runtime
 from ..store import Dataset
+from ..threads import single_blas_thread
 from ..xp import is_on_device
 from .progress import ProgressBar
 

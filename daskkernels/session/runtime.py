@@ -19,14 +19,14 @@ import psutil
 from dask.sizeof import sizeof
 from dask.task_spec import TaskRef
 from distributed import Client, Future, LocalCluster, WorkerPlugin
-from threadpoolctl import ThreadpoolController
 
 from ..events import Reporter, StageProgress
 from ..grid import Grid
 from ..plan import Machine
 from ..rowblocks import Operand, RowBlocks, literal
 from ..rows import Total
-from ..runtime import joined, single_blas_thread, temporary_folder
+from ..runtime import joined, temporary_folder
+from ..threads import limit_for_good, single_blas_thread
 from ..xp import Array
 from .machine import measure_machine
 from .waiting import Watch
@@ -189,7 +189,7 @@ class _OneBlasThread(WorkerPlugin):
     def setup(self, worker: Any) -> None:
         """Limit the process unless it is the client's own, whose limits are put around each computation."""
         if (socket.gethostname(), os.getpid()) != self._client:
-            ThreadpoolController().limit(limits=1, user_api="blas")
+            limit_for_good()
 
 
 def _prepare_workers(client: Client) -> None:
