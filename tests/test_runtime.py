@@ -142,7 +142,9 @@ def test_the_guard_says_when_it_cannot_work() -> None:
 
 def test_the_last_fit_puts_the_threads_back_from_any_thread() -> None:
     before = blas_threads()
-    in_a_thread(lambda: threadpool_limits(2, user_api="blas"))  # its thread ends: nobody holds the number
+    with threadpool_limits(before, user_api="blas"):
+        pass  # at its end the main thread gives up the number
+    in_a_thread(lambda: threadpool_limits(2, user_api="blas"))  # a thread that has ended does not hold it
     first, second = single_blas_thread(), single_blas_thread()
     in_a_thread(first.__enter__)
     second.__enter__()
