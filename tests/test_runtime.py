@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import subprocess
+import sys
 import threading
 from collections.abc import Callable
 from concurrent.futures.process import BrokenProcessPool
@@ -140,19 +142,34 @@ def test_the_guard_says_when_it_cannot_work() -> None:
         assert set(in_a_thread(collect)) == {2}
 
 
+LAST_OF_TWO = """
+import threading
+import numpy
+from threadpoolctl import threadpool_info, threadpool_limits
+from daskkernels.threads import single_blas_thread
+
+def count():
+    return max(pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas")
+
+def in_a_thread(function):
+    thread = threading.Thread(target=function)
+    thread.start()
+    thread.join()
+
+in_a_thread(lambda: threadpool_limits(2, user_api="blas"))
+first, second = single_blas_thread(), single_blas_thread()
+in_a_thread(first.__enter__)
+second.__enter__()
+second.__exit__(None, None, None)
+assert count() == 1
+in_a_thread(lambda: first.__exit__(None, None, None))
+assert count() == 2
+"""
+
+
 def test_the_last_fit_puts_the_threads_back_from_any_thread() -> None:
-    before = blas_threads()
-    with threadpool_limits(before, user_api="blas"):
-        pass  # at its end the main thread gives up the number
-    in_a_thread(lambda: threadpool_limits(2, user_api="blas"))  # a thread that has ended does not hold it
-    first, second = single_blas_thread(), single_blas_thread()
-    in_a_thread(first.__enter__)
-    second.__enter__()
-    second.__exit__(None, None, None)
-    assert blas_threads() == 1
-    in_a_thread(lambda: first.__exit__(None, None, None))
-    assert blas_threads() == 2
-    in_a_thread(lambda: threadpool_limits(before, user_api="blas"))
+    """In a process of its own: in this one the suite holds the number."""
+    subprocess.run([sys.executable, "-W", "error", "-c", LAST_OF_TWO], check=True, timeout=60)
 
 
 def test_the_guard_survives_errors() -> None:
