@@ -147,6 +147,8 @@ class NystromFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DaskEst
     def _task(self, source: Input, machine: planning.Machine, k: int = 0, n_init: int = 1) -> planning.Task:
         """The sizes of this fit as the planner wants them; checks the parameters that are sizes."""
         n, d = source.shape
+        if self.landmarks is not None:
+            self._given_landmarks(d)
         c = self._landmark_count(n)
         rank = self._rank(c)
         s = (
@@ -230,14 +232,16 @@ class NystromFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DaskEst
     def _choose(self, work: Work, count: int, rng: np.random.Generator) -> tuple[np.ndarray | None, Any]:
         if self.landmarks is None:
             return choose_landmarks(work.rows, count, work.runtime, work.reporter, rng)
+        return None, self._given_landmarks(work.source.shape[1])
+
+    def _given_landmarks(self, d: int) -> np.ndarray:
+        """The parameter `landmarks` as an array (c, d). Raises InputError."""
         landmarks = np.array(self.landmarks, order="C")
-        if landmarks.ndim != 2 or landmarks.shape[1] != work.source.shape[1] or len(landmarks) == 0:
-            raise InputError(
-                f"landmarks have shape {landmarks.shape}: wanted (c, {work.source.shape[1]}), like rows of X"
-            )
+        if landmarks.ndim != 2 or landmarks.shape[1] != d or len(landmarks) == 0:
+            raise InputError(f"landmarks have shape {landmarks.shape}: wanted (c, {d}), like rows of X")
         if landmarks.dtype.kind not in "biuf" or not np.isfinite(landmarks).all():
             raise InputError("landmarks hold values that are not finite numbers")
-        return None, landmarks
+        return landmarks
 
     def _warn_if_short(self) -> None:
         if isinstance(self.n_components, Integral) and self.n_components_ < int(self.n_components):

@@ -58,7 +58,7 @@ def resolve_kernel(
 def _median_distance(
     rows: RowBlocks, runtime: Runtime, reporter: Reporter, rng: np.random.Generator
 ) -> float:
-    """Median distance between distinct rows of a sample of 1000."""
+    """Median distance within a sample of 1000 rows; of its unequal pairs, when half of all are equal."""
     n = rows.grid.n_rows
     chosen = np.sort(rng.choice(n, min(n, MEDIAN_ROWS), replace=False))
     (sample,), _ = runtime.run(
@@ -70,4 +70,7 @@ def _median_distance(
     norms = np.einsum("ij,ij->i", sample, sample)
     squares = norms[:, None] + norms[None, :] - 2.0 * sample @ sample.T
     pairs = squares[np.triu_indices(len(sample), 1)]
-    return float(np.sqrt(max(np.median(pairs), 0.0))) if pairs.size else 0.0
+    rounding = 8 * np.finfo(np.float64).eps * float(norms.max(initial=0.0))
+    if pairs.size and np.median(pairs) <= rounding:
+        pairs = pairs[pairs > rounding]
+    return float(np.sqrt(np.median(pairs))) if pairs.size else 0.0

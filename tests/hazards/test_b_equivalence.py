@@ -179,7 +179,9 @@ class TestScores:
     @pytest.mark.parametrize("scale", [1, 3 * 10**9])
     def test_tables_of_huge_counts(self, scale: int, monkeypatch: pytest.MonkeyPatch) -> None:
         table = np.array([[5, 1, 0], [2, 7, 1]], dtype="i8") * scale
-        monkeypatch.setattr(dk.metrics, "contingency", lambda a, b: table)
+        monkeypatch.setattr(
+            dk.metrics, "_pairs", lambda a, b: {ij: int(c) for ij, c in np.ndenumerate(table) if c}
+        )
         for oriented in (table, table.T):
             table = oriented
             expected = oracles.nmi_of_table(table), oracles.ari_of_table(table)
