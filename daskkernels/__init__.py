@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
-from . import block, metrics, plan
+from . import block, errors, metrics, plan
 from .block import kernel_block, kernel_matvec
 from .kernels import Cauchy, Cosine, Gaussian, Laplacian, Linear, Matern, Polynomial
 from .runtime import register as _register
@@ -30,6 +30,7 @@ __all__ = [
     "__version__",
     "block",
     "connect",
+    "errors",
     "kernel_block",
     "kernel_matvec",
     "metrics",

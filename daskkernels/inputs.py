@@ -19,14 +19,18 @@ from dask.array.utils import meta_from_array
 
 from .events import Reporter
 from .grid import TILE_ROWS, Grid, chunk_rows
-from .plan import Machine, PlanError, Residence, residence, show_bytes
-from .rowblocks import RowBlocks, absent, from_dask, literal
+from .plan import Machine, PlanError, Residence, residence
+from .rowblocks import RowBlocks, absent, from_dask, from_memory, literal
 from .rows import reduce_rows
 from .runtime import Runtime
 from .store import ArrayWriter, Dataset, Reader, reader_of, to_dask
+from .units import show_bytes
 from .xp import to_host
 
 Kind = Literal["numpy", "dask"]
+
+
+CLIENT_BYTES = 4 * 2**20  # of labels, a million rows: may ride in a graph and in a model
 
 
 class InputError(ValueError):
@@ -54,6 +58,11 @@ class Input:
     def nbytes(self) -> int:
         """Bytes of the table as it is stored."""
         return math.prod(self.shape) * int(self.array.dtype.itemsize)
+
+    def aligned(self, result: Any) -> Any:
+        """A dask result with the chunks of rows that the input had, so that it can be put beside it."""
+        chunks = self.array.chunks[0]
+        return result if result.chunks[0] == chunks else result.rechunk((chunks, *result.chunks[1:]))
 
     def residence(self, machine: Machine) -> Residence:
         """Where the table will be during a fit."""
@@ -236,8 +245,16 @@ def weight_rows(sample_weight: Any, grid: Grid, runtime: Runtime) -> RowBlocks:
     return runtime.place_rows(values, grid)
 
 
-def give_back(rows: RowBlocks, kind: Kind, runtime: Runtime, reporter: Reporter, stage: str) -> Any:
-    """Rows in the kind that came in: a lazy dask array for lazy input, else a numpy array."""
-    if kind == "dask":
-        return rows.to_dask()
+def give_back(rows: RowBlocks, source: Input, runtime: Runtime, reporter: Reporter, stage: str) -> Any:
+    """Rows in the kind that came in: a lazy dask array with the input's chunks of rows, or numpy."""
+    if source.kind == "dask":
+        return source.aligned(rows.to_dask())
     return runtime.collect(rows, reporter=reporter, stage=stage)
+
+
+def keep_labels(rows: RowBlocks, source: Input, runtime: Runtime, reporter: Reporter, stage: str) -> Any:
+    """Labels in the kind that came in; small ones are fetched, so that they outlive the workers."""
+    if source.kind == "dask" and rows.nbytes > CLIENT_BYTES:
+        return source.aligned(rows.to_dask())
+    labels = runtime.collect(rows, reporter=reporter, stage=stage)
+    return source.aligned(from_memory(labels, rows.grid).to_dask()) if source.kind == "dask" else labels

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from numbers import Real
 from typing import Any, ClassVar, Literal
 
@@ -59,17 +59,19 @@ class Stationary(Kernel):
     """A kernel of the distance alone; `bandwidth` is a number > 0, "mean" or "median" (times `factor`)."""
 
     bandwidth: float | str = "mean"
-    factor: float = 1.0
+    factor: float = field(default=1.0, kw_only=True)
     product: ClassVar[Product] = "distance"
 
     def __post_init__(self) -> None:
         if isinstance(self.bandwidth, str):
             if self.bandwidth not in DATA_DRIVEN:
-                raise ValueError(
-                    f"bandwidth={self.bandwidth!r}: wanted a positive number, 'mean' or 'median'"
-                )
+                raise ValueError(f"bandwidth={self.bandwidth!r}: wanted a number > 0, 'mean' or 'median'")
         else:
             _check_positive("bandwidth", self.bandwidth)
+            if self.factor != 1.0:
+                raise ValueError(
+                    f"factor={self.factor!r}: it multiplies a 'mean' or 'median' bandwidth, not a number"
+                )
         _check_positive("factor", self.factor)
 
     @property
@@ -95,6 +97,12 @@ class Stationary(Kernel):
 class Gaussian(Stationary):
     """k(x, z) = exp(-|x - z|^2 / (2 s^2)), s = `bandwidth`.
 
+    Parameters
+    ----------
+    bandwidth : a number > 0; "mean", the root mean squared distance of all pairs of rows (one exact pass);
+        or "median", the median distance in a seeded sample of 1000 rows.
+    factor : multiplies a bandwidth that comes from the data.
+
     >>> Gaussian(5.0).coefficient(10)
     -0.02
     """
@@ -108,7 +116,7 @@ class Gaussian(Stationary):
 
 @dataclass(frozen=True)
 class Laplacian(Stationary):
-    """k(x, z) = exp(-|x - z| / s) with the Euclidean norm, s = `bandwidth`.
+    """k(x, z) = exp(-|x - z| / s) with the Euclidean norm, s = `bandwidth`; parameters as in `Gaussian`.
 
     scikit-learn's "laplacian" takes the 1-norm instead.
     """
@@ -120,7 +128,7 @@ class Laplacian(Stationary):
 
 @dataclass(frozen=True)
 class Cauchy(Stationary):
-    """k(x, z) = 1 / (1 + |x - z|^2 / s^2), s = `bandwidth`."""
+    """k(x, z) = 1 / (1 + |x - z|^2 / s^2), s = `bandwidth`; parameters as in `Gaussian`."""
 
     def tile_map(self, tile: Array, scratch: Array | None = None) -> Array:
         tile = at_least_zero(tile)
@@ -135,7 +143,7 @@ class Matern(Stationary):
     nu = 1.5: (1 + a) exp(-a), a = sqrt(3) r; nu = 2.5: (1 + a + a^2 / 3) exp(-a), a = sqrt(5) r.
     """
 
-    nu: float = 1.5
+    nu: float = field(default=1.5, kw_only=True)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -177,9 +185,7 @@ class Polynomial(Kernel):
         if self.gamma is not None:
             _check_positive("gamma", self.gamma)
         if not isinstance(self.coef0, Real) or not 0 <= float(self.coef0) < math.inf:
-            raise ValueError(
-                f"coef0={self.coef0!r}: wanted a number >= 0 (below 0 the kernel is not positive definite)"
-            )
+            raise ValueError(f"coef0={self.coef0!r}: wanted a number >= 0, else k is not positive definite")
 
     def coefficient(self, n_features: int) -> float:
         return 1.0 / n_features if self.gamma is None else float(self.gamma)
@@ -260,9 +266,7 @@ def as_kernel(kernel: object) -> AnyKernel:
         return kernel
     if isinstance(kernel, str):
         if kernel not in KERNELS:
-            raise ValueError(
-                f"kernel={kernel!r}: wanted one of {', '.join(KERNELS)}, a kernel object or a function"
-            )
+            raise ValueError(f"kernel={kernel!r}: wanted one of {', '.join(KERNELS)}, or an object")
         return KERNELS[kernel]()
     if callable(kernel) and not isinstance(kernel, type):
         return CallableKernel(kernel)

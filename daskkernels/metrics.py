@@ -1,4 +1,4 @@
-"""Layer 5: comparing clusterings. Labels may be numpy or dask vectors; dask ones are counted by block."""
+"""Comparing clusterings. Labels may be numpy or dask vectors; dask ones are counted by block."""
 
 from __future__ import annotations
 

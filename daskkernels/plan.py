@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from .grid import TILE_ROWS, Grid
+from .units import show_bytes, show_seconds
 
 Storage = Literal["memory", "scratch", "recomputed"]
 Residence = Literal["store", "scratch", "memory", "caller"]  # where X is during a fit
@@ -79,7 +80,7 @@ class Step:
         )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Plan:
     """What a fit will do, and after the fit also what it did (`measured`, seconds by stage)."""
 
@@ -107,7 +108,7 @@ class Plan:
         """Passes over the rows of X that read it."""
         return sum(step.passes for step in self.steps if step.bytes_read)
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
         head = (
             f"{'stage':<18}{'passes':>7}{'GFLOP':>10}{'read':>10}{'sent':>10}{'seconds':>9}{'measured':>10}"
         )
@@ -122,7 +123,8 @@ class Plan:
             )
         m = self.machine
         lines.append(
-            f"predicted {self.seconds:.1f} s at {m.gflops:.0f} GFLOP/s on {m.workers} x {m.threads} threads"
+            f"predicted {show_seconds(self.seconds)} at {m.gflops:.0f} GFLOP/s "
+            f"on {m.workers} x {m.threads} threads"
         )
         lines.append(
             f"peak of a worker {show_bytes(self.worker_bytes)} of {show_bytes(m.memory)}, "
@@ -164,15 +166,6 @@ class Task:
     def grid(self) -> Grid:
         """The canonical grid of X."""
         return Grid.canonical(self.n, self.d, self.stored)
-
-
-def show_bytes(value: float) -> str:
-    """1536 -> '1.5 KiB'."""
-    for unit in ("B", "KiB", "MiB", "GiB", "TiB"):
-        if value < 1024 or unit == "TiB":
-            return f"{value:.3g} {unit}"
-        value /= 1024
-    raise AssertionError
 
 
 def residence(n_bytes: int, machine: Machine, *, stored: bool, in_caller: bool) -> Residence:

@@ -34,6 +34,7 @@ def limit_for_good() -> None:
 _lock = threading.Lock()
 _users = 0
 _limiter: Any = None
+_before = 1
 
 
 @contextmanager
@@ -54,7 +55,8 @@ def single_blas_thread() -> Iterator[None]:
 
 
 def _limit() -> None:
-    global _limiter
+    global _limiter, _before
+    _before = _count()
     _limiter = _pools().limit(limits=None, user_api="blas")  # changes nothing, notes what there is
     _in_some_thread(lambda: _pools().limit(limits=1, user_api="blas"), lambda: _count() <= 1)
     if _count() > 1:
@@ -67,8 +69,7 @@ def _limit() -> None:
 
 
 def _restore() -> None:
-    before = max(_limiter.get_original_num_threads()["blas"] or 1, 1)
-    _in_some_thread(_limiter.restore_original_limits, lambda: _count() == before)
+    _in_some_thread(_limiter.restore_original_limits, lambda: _count() == _before)
 
 
 def _in_some_thread(function: Callable[[], Any], done: Callable[[], bool]) -> None:

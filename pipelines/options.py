@@ -110,7 +110,9 @@ def _add_outputs(command: argparse.ArgumentParser) -> None:
     """What to write."""
     group = command.add_argument_group("output")
     group.add_argument(
-        "--out", metavar="LABELS.zarr", help="write the labels there: a new folder or an fsspec URL"
+        "--out",
+        metavar="LABELS.zarr",
+        help="write the labels there, as the array `labels` of a Zarr group: a new folder or an fsspec URL",
     )
     group.add_argument("--report", type=Path, metavar="FILE.html", help="write a report there: a new file")
 

@@ -198,9 +198,13 @@ def test_bad_weights(bad: Any, message: str) -> None:
 
 
 def test_kind_in_is_kind_out() -> None:
-    rows = lazy_rows(open_input(X), LocalRuntime())
-    assert isinstance(inputs.give_back(rows, "numpy", LocalRuntime(), SILENT, "s"), np.ndarray)
-    assert isinstance(inputs.give_back(rows, "dask", LocalRuntime(), SILENT, "s"), da.Array)
+    here, lazy = LocalRuntime(), da.from_array(X, chunks=(7, -1))
+    for given, kind in ((X, np.ndarray), (lazy, da.Array)):
+        source = open_input(given)
+        back = inputs.give_back(lazy_rows(source, here), source, here, SILENT, "s")
+        assert isinstance(back, kind)
+        np.testing.assert_array_equal(np.asarray(back), X)
+    assert back.chunks[0] == lazy.chunks[0], "a result can be put beside its input"
 
 
 def test_input_is_frozen() -> None:

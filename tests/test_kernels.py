@@ -190,7 +190,7 @@ def test_unresolved_bandwidths() -> None:
     with pytest.raises(ValueError, match="needs data"):
         dk.kernel_block(kernel, X, Z)
     assert kernel.with_scale(4.0) == dk.Gaussian(2.0)
-    assert dk.Matern("median", 2.0, nu=2.5).with_scale(3.0) == dk.Matern(6.0, nu=2.5)
+    assert dk.Matern("median", factor=2.0, nu=2.5).with_scale(3.0) == dk.Matern(6.0, nu=2.5)
 
 
 @pytest.mark.parametrize("name", KERNELS)

@@ -23,6 +23,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "grid": set(),
     "versions": set(),
     "rates": {"numpy"},
+    "units": set(),
     "threads": {"threadpoolctl"},
     "finite": set(),
     "events": set(),
@@ -41,6 +42,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "estimators": {"numpy", "scipy", "dask", "pandas", "sklearn", "tqdm"},
     "baselines": {"numpy", "scipy", "dask", "sklearn"},
     "models": {"numpy"},
+    "errors": set(),
     "session": {
         "numpy",
         "dask",

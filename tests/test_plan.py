@@ -18,9 +18,9 @@ from daskkernels.plan import (
     lloyd_factor,
     plan_features,
     plan_kmeans,
-    show_bytes,
     working_bytes,
 )
+from daskkernels.units import show_bytes, show_seconds
 
 MIB, GIB = 2**20, 2**30
 TASK = Task(n=1_000_000, d=20, stored=4, width=4, c=400, rank=200, s=80, k=10)
@@ -143,3 +143,8 @@ def test_table() -> None:
 )
 def test_bytes(value: float, text: str) -> None:
     assert show_bytes(value) == text
+
+
+@pytest.mark.parametrize(("value", "text"), [(99.0, "99.0 s"), (5400, "90 min"), (16324, "4 h 32 min")])
+def test_seconds_as_text(value: float, text: str) -> None:
+    assert show_seconds(value) == text

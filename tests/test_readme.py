@@ -20,8 +20,9 @@ def code_blocks(language: str) -> list[str]:
 
 
 def test_example_runs(tmp_path: Path) -> None:
-    (example,) = code_blocks("python")
+    example, kernels = code_blocks("python")
     assert len([line for line in example.splitlines() if line.strip()]) <= 15, "the example is one screen"
+    example += kernels
     (tmp_path / "example.py").write_text(example, encoding="utf-8")
     done = subprocess.run(
         [sys.executable, "-W", "error", "example.py"],

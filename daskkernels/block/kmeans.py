@@ -52,6 +52,26 @@ _CANCELLED = 1e-3  # of |b|^2 + |c|^2: a smaller expanded distance has lost thre
 _SAME = 64  # in units of the epsilon of B's type, of |b|: the mean of 1000 equal rows is off by 50
 
 
+def snapped(points: np.ndarray, dtype: np.dtype[np.floating]) -> np.ndarray:
+    """Centers (k, s) in which those that differ from an earlier one by rounding alone are set equal to it.
+
+    Rows between two such centers would be divided by their last bits.
+    """
+    result = points.copy()
+    sizes = np.einsum("ij,ij->i", points, points)
+    for j in range(1, len(points)):
+        d2 = ((result[:j] - result[j]) ** 2).sum(axis=1)
+        same = np.flatnonzero(d2 <= rounding(dtype) * np.maximum(sizes[:j], sizes[j]))
+        if same.size:
+            result[j] = result[same[0]]
+    return result
+
+
+def rounding(dtype: np.dtype[np.floating]) -> float:
+    """A squared distance up to this share of |b|^2 is rounding."""
+    return float((_SAME * np.finfo(dtype).eps) ** 2)
+
+
 Sets = tuple[Centers | None, ...]  # one for each restart; None: no center yet, every row is at distance 1
 
 
@@ -258,8 +278,7 @@ def _mass(B: Array, centers: Centers | None, weights: Array | None) -> np.ndarra
         d2 = np.ones(B.shape[0])
     else:
         d2 = to_host(_squared_differences(B, labels(B, centers), centers))
-        same = (_SAME * np.finfo(B.dtype).eps) ** 2
-        d2[d2 <= same * to_host(module_of(B).einsum("ij,ij->i", B, B))] = 0.0
+        d2[d2 <= rounding(B.dtype) * to_host(module_of(B).einsum("ij,ij->i", B, B))] = 0.0
     return d2 if weights is None else d2 * to_host(weights)
 
 

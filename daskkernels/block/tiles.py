@@ -16,7 +16,7 @@ import numpy as np
 from ..finite import check_rows
 from ..grid import TILE_ROWS
 from ..kernels import AnyKernel, CallableKernel, Kernel, as_kernel, has_unit_diagonal
-from ..xp import Array, like, module_of
+from ..xp import Array, like, module_of, namespace
 from .workspace import borrowed
 
 TILE_COLUMNS = 512  # 1024 x 512 float32 values, 2 MB: stays in the cache between the product and the map
@@ -213,4 +213,4 @@ def _callable_tiles(X: Array, right: RightOperand, first_row: int) -> Iterator[t
 def _squared_norms(X: Array) -> Array:
     """|x|^2 of each row (b,)."""
     with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is reported by its row
-        return module_of(X).einsum("ij,ij->i", X, X)
+        return namespace(X).vecdot(X, X)

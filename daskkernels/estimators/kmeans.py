@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .. import plan as planning
 from ..block import kmeans as block
-from ..inputs import InputError, give_back, lazy_rows, weight_rows
+from ..inputs import InputError, give_back, keep_labels, lazy_rows, weight_rows
 from ..linalg import NumericalWarning
 from ..rowblocks import RowBlocks
 from ..rows import map_rows, reduce_rows
@@ -154,7 +154,10 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
         )
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
-        """Minus the weighted sum of squared distances of the rows of X to their nearest centers."""
+        """Minus the weighted sum of squared distances of the rows of X to their nearest centers.
+
+        Not comparable between kernels or bandwidths: the features themselves shrink with the bandwidth.
+        """
         check_is_fitted(self)
         source = self._open(X, reset=False)
         runtime = active_runtime()
@@ -260,7 +263,7 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
             features.feature_names_in_ = self.feature_names_in_
         self.cluster_centers_, self.inertia_ = found.centers, found.inertia
         self.cluster_sizes_, self.n_iter_, self.history_ = found.sizes, found.n_iter, found.history
-        self.labels_ = give_back(found.labels, work.source.kind, work.runtime, work.reporter, "kmeans-labels")
+        self.labels_ = keep_labels(found.labels, work.source, work.runtime, work.reporter, "kmeans-labels")
         used = int((found.sizes > 0).sum())
         if used < len(found.centers):
             warnings.warn(
@@ -281,4 +284,4 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
         runtime = active_runtime()
         B, centers = self._projected(lazy_rows(source, runtime), runtime)
         result = map_rows(function, B, operands=[centers], stage=stage, columns=columns, dtype=dtype)
-        return give_back(result, source.kind, runtime, self._reporter()[0], stage)
+        return give_back(result, source, runtime, self._reporter()[0], stage)

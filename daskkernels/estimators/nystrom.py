@@ -34,7 +34,8 @@ class NystromFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DaskEst
 
     Parameters
     ----------
-    kernel : a kernel object, one of the short names, or a function f(X, Z) -> (n, m).
+    kernel : a kernel object such as `Gaussian(3.0)`; "gaussian", "laplacian", "cauchy", "matern",
+        "polynomial", "linear" or "cosine" for one with its defaults; or a function f(X, Z) -> (n, m).
     n_landmarks : c, number of landmark rows, drawn uniformly; "auto" is min(n, 400).
     rank : l, eigenvalues of W that are kept; "auto" is half of them (or n_components, if that is more), None
       all above rounding.
@@ -127,7 +128,7 @@ class NystromFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DaskEst
         runtime = active_runtime()
         B = feature_rows(lazy_rows(source, runtime), self._map(), runtime)
         report, bar = self._reporter()
-        features = give_back(B, source.kind, runtime, report, "nystrom-project")
+        features = give_back(B, source, runtime, report, "nystrom-project")
         if bar is not None:
             bar.close()
         return features

@@ -17,15 +17,13 @@ class ProgressBar:
     def __init__(self) -> None:
         self._bar: Any = None
         self._stage = ""
-        self._before = 0
 
     def __call__(self, event: Event) -> None:
         if isinstance(event, StageStarted):
             self._start(event)
         elif isinstance(event, StageProgress) and event.stage == self._stage:
-            self._bar.update(self._before + event.done - self._bar.n)
+            self._bar.update(event.done - self._bar.n)
         elif isinstance(event, StageEnded) and event.stage == self._stage:
-            self._before = self._bar.n
             self._bar.refresh()
         elif isinstance(event, Iteration) and event.stage == self._stage:
             figures = {name: f"{value:.3g}" for name, value in event.figures.items()}
@@ -33,10 +31,10 @@ class ProgressBar:
 
     def _start(self, event: StageStarted) -> None:
         if event.stage == self._stage and self._bar is not None:
-            self._bar.total += event.total
+            self._bar.n = 0
             return
         self.close()
-        self._stage, self._before = event.stage, 0
+        self._stage = event.stage
         self._bar = tqdm(total=event.total, desc=event.stage, unit="block")
 
     def close(self) -> None:

@@ -72,4 +72,4 @@ class Standardize(OneToOneFeatureMixin, TransformerMixin, DaskEstimator):
         )
         rows = lazy_rows(source, runtime)
         scaled = map_rows(scale, rows, stage="standardize", columns=source.shape[1], dtype=dtype)
-        return give_back(scaled, source.kind, runtime, self._reporter()[0], "standardize")
+        return give_back(scaled, source, runtime, self._reporter()[0], "standardize")

@@ -32,8 +32,11 @@ def connect(
     dashboard_address : ":0" takes any free port of the loopback interface; name a host to be reached from
       elsewhere.
 
+    With "local", a script must start its work under `if __name__ == "__main__":`, because worker processes
+    import the script. What workers hold can be read only while the client is open.
+
     The link to the dashboard is written to standard error. The caller owns the client: close it, or use it in
-    a `with` block.
+    a `with` block; its workers end with it.
     Raises ValueError for an address of another form, OSError when no scheduler answers.
     """
     for name, value in {"n_workers": n_workers, "threads_per_worker": threads_per_worker}.items():
@@ -42,7 +45,7 @@ def connect(
     if scratch is not None:
         dask.config.set({"daskkernels.scratch": scratch})
     if address in ("local", "threads"):
-        client = Client(
+        client: Client = _OwningClient(  # type: ignore[no-untyped-call]
             _local_cluster(address == "local", n_workers, threads_per_worker, memory_limit, dashboard_address)
         )
     elif "://" in address:
@@ -61,6 +64,18 @@ def connect(
         raise ValueError(f"address={address!r}: wanted 'local', 'threads' or 'tcp://host:port'")
     sys.stderr.write(f"Dask dashboard: {client.dashboard_link}\n")
     return client
+
+
+class _OwningClient(Client):
+    """A client that closes the cluster which was made for it."""
+
+    def close(self, *args: Any, **kwargs: Any) -> Any:
+        """Close the client, then its cluster."""
+        cluster = self.cluster
+        result = super().close(*args, **kwargs)  # type: ignore[no-untyped-call]
+        if cluster is not None:
+            cluster.close()
+        return result
 
 
 class _ThreadCluster(LocalCluster):
@@ -83,6 +98,23 @@ def _local_cluster(
     if threads is None:
         threads = max(1, cores // n_workers)
     kind: type[LocalCluster] = LocalCluster if processes else _ThreadCluster
+    try:
+        return _start(kind, n_workers, threads, processes, memory_limit, dashboard_address)
+    except RuntimeError as error:
+        raise RuntimeError(
+            'the workers did not start: call connect("local") in scripts under `if __name__ == "__main__":`, '
+            'or use connect("threads")'
+        ) from error
+
+
+def _start(
+    kind: type[LocalCluster],
+    n_workers: int,
+    threads: int,
+    processes: bool,
+    memory_limit: Any,
+    dashboard_address: str,
+) -> LocalCluster:
     return kind(
         n_workers=n_workers,
         threads_per_worker=threads,

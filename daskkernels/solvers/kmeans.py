@@ -75,7 +75,7 @@ def fit_kmeans(
     else:
         starts = [_filled(c, k) for c in seed_centers(B, weights, k, init, seeds, runtime, reporter)]
     spread = float(moments(B, weights, runtime, reporter, stage="kmeans-variance").variance.mean())
-    restarts = [_Restart(start) for start in starts]
+    restarts = [_Restart(block.snapped(start, B.dtype)) for start in starts]
     for _ in range(max_iter):
         active = [r for r in restarts if not r.converged]
         if not active:
@@ -109,6 +109,7 @@ def _step(
     empty = [part.weights == 0 for part in parts]
     if any(e.any() for e in empty):
         moved = _relocated(B, weights, sets, moved, empty, runtime, reporter)
+    moved = [block.snapped(centers, B.dtype) for centers in moved]
     for restart, centers, was_empty in zip(active, moved, empty, strict=True):
         shift = float(((centers - restart.centers) ** 2).sum())
         relocated = bool(was_empty.any()) and not np.array_equal(

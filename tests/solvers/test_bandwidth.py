@@ -31,14 +31,14 @@ def resolved(kernel: Any, data: np.ndarray, weights: np.ndarray | None = None, s
 @pytest.mark.parametrize("make", [dk.Gaussian, dk.Laplacian, dk.Cauchy, dk.Matern])
 @pytest.mark.parametrize("factor", [0.2, 1.0, 5.0])
 def test_mean(make: Any, factor: float) -> None:
-    kernel = resolved(make("mean", factor), X)
+    kernel = resolved(make("mean", factor=factor), X)
     assert kernel.bandwidth == pytest.approx(oracles.mean_bandwidth(X, factor), rel=1e-12)
     assert kernel.resolved
     assert kernel.factor == 1.0
 
 
 def test_median_of_all_rows_of_a_small_table() -> None:
-    kernel = resolved(dk.Laplacian("median", 2.0), X[:700])
+    kernel = resolved(dk.Laplacian("median", factor=2.0), X[:700])
     assert kernel.bandwidth == pytest.approx(oracles.median_bandwidth(X[:700], 2.0), rel=1e-9)
 
 
