@@ -6,7 +6,7 @@ from .xp import Array, module_of
 
 
 class NonFiniteError(ValueError):
-    """The data hold NaN or infinity; `row` is the row number, counted from 0."""
+    """The data, or what a kernel makes of them, hold NaN or infinity; `row` is counted from 0."""
 
     def __init__(self, row: int, what: str = "X") -> None:
         super().__init__(row, what)
@@ -23,13 +23,13 @@ class NonFiniteError(ValueError):
         return NonFiniteError(self.row + start, self.what)
 
 
-def check_rows(per_row: Array, start: int = 0) -> None:
+def check_rows(per_row: Array, start: int = 0, what: str = "X") -> None:
     """Raise NonFiniteError for the first row whose figure, e.g. its squared norm (b,), is not finite."""
     xp = module_of(per_row)
     if not bool(xp.isfinite(per_row.sum())):
         bad = ~xp.isfinite(per_row)
         if bool(bad.any()):
-            raise NonFiniteError(start + int(bad.argmax()))
+            raise NonFiniteError(start + int(bad.argmax()), what)
 
 
 def check_sample(X: Array, numbers: Array) -> None:

@@ -8,6 +8,7 @@ to scratch.
 from __future__ import annotations
 
 import math
+import os
 from dataclasses import dataclass
 from typing import Any, Literal, Self
 from uuid import uuid4
@@ -112,6 +113,8 @@ def _checked(X: Any, sample: Any) -> Any:
     """The array itself after checks on its type, made on a sample of the same type."""
     if hasattr(sample, "tocsr") or type(sample).__module__.startswith(("scipy.sparse", "sparse")):
         raise TypeError("X is sparse: kernels here need dense rows, use X.toarray() or a dense Zarr store")
+    if isinstance(sample, np.ma.MaskedArray):
+        raise TypeError("X is a masked array: fill the masked values, X.filled(...), or drop their rows")
     if not hasattr(X, "dtype") or X.dtype.kind not in "biuf":
         raise TypeError(
             f"X has dtype {getattr(X, 'dtype', type(X).__name__)}: wanted real numbers (float, int or bool)"
@@ -164,8 +167,8 @@ class Scratch:
     is none.
     """
 
-    def __init__(self, url: str | None) -> None:
-        self.url = None if url is None else f"{url.rstrip('/')}/daskkernels-{uuid4().hex[:12]}"
+    def __init__(self, url: str | os.PathLike[str] | None) -> None:
+        self.url = None if url is None else f"{os.fspath(url).rstrip('/')}/daskkernels-{uuid4().hex[:12]}"
 
     def __enter__(self) -> Self:
         return self
@@ -240,6 +243,8 @@ def weight_rows(sample_weight: Any, grid: Grid, runtime: Runtime) -> RowBlocks:
         raise InputError(
             f"sample_weight is negative at row {int((values < 0).argmax())}: wanted weights >= 0"
         )
+    if (values > 0).any() and not (values[values > 0].min() >= 1e-30 and values.max() <= 1e30):
+        raise InputError("sample_weight has weights below 1e-30 or above 1e30: divide them by their maximum")
     if not values.any():
         raise InputError("sample_weight is zero for every row: at least one row needs a positive weight")
     return runtime.place_rows(values, grid)

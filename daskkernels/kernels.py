@@ -27,6 +27,7 @@ class Kernel(ABC):
     """
 
     product: ClassVar[Product]
+    has_scale: ClassVar[bool] = True  # whether distances matter in units of the coefficient
 
     def coefficient(self, n_features: int) -> float:
         """The factor folded into the matrix product, so that the map has less to do."""
@@ -68,10 +69,10 @@ class Stationary(Kernel):
                 raise ValueError(f"bandwidth={self.bandwidth!r}: wanted a number > 0, 'mean' or 'median'")
         else:
             _check_positive("bandwidth", self.bandwidth)
+            if not 1e-150 < float(self.bandwidth) < 1e150:
+                raise ValueError(f"bandwidth={self.bandwidth!r}: its square is not a float64 number")
             if self.factor != 1.0:
-                raise ValueError(
-                    f"factor={self.factor!r}: it multiplies a 'mean' or 'median' bandwidth, not a number"
-                )
+                raise ValueError(f"factor={self.factor!r}: it multiplies 'mean' or 'median', not a number")
         _check_positive("factor", self.factor)
 
     @property

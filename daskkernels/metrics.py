@@ -94,6 +94,8 @@ def _pairs(a: Any, b: Any) -> Pairs:
 def _vector(name: str, labels: Any) -> Any:
     if hasattr(labels, "to_dask_array"):
         labels = labels.to_dask_array(lengths=True)
+    if isinstance(labels, np.ma.MaskedArray):
+        raise InputError(f"{name} is a masked array: drop the masked rows of both")
     if not dask.is_dask_collection(labels):
         labels = np.asarray(labels)
     if labels.ndim != 1 or labels.shape[0] == 0:

@@ -87,10 +87,24 @@ def from_dask(x: da.Array, grid: Grid) -> RowBlocks:
     graph, names = _renamed(dict(x.__dask_graph__()))
     keys = [(x.name, i) if x.ndim == 1 else (x.name, i, 0) for i in range(grid.n_blocks)]
     keys = [names.get(key, key) for key in keys]
-    nodes = [graph[key] for key in keys]
-    if all(isinstance(node, Task) and not node.dependencies for node in nodes):
-        return RowBlocks(grid, _columns(x), x.dtype, tuple(nodes))
-    return RowBlocks(grid, _columns(x), x.dtype, tuple(map(TaskRef, keys)), graph)
+    tail = () if x.ndim == 1 else (int(x.shape[1]),)
+    inline = all(isinstance(graph[key], Task) and not graph[key].dependencies for key in keys)
+    nodes = tuple(
+        Task(None, _of_shape, graph[key] if inline else TaskRef(key), (stop - start, *tail), start)
+        for key, (start, stop) in zip(keys, grid, strict=True)
+    )
+    return RowBlocks(grid, _columns(x), x.dtype, nodes, {} if inline else graph)
+
+
+def _of_shape(block: Array, shape: tuple[int, ...], start: int) -> Array:
+    """The block itself, if it is what its dask array said it would be. Raises ValueError."""
+    if block.shape != shape:
+        raise ValueError(
+            f"X: the rows from {start} on were declared as a block {shape}, and came as {block.shape}"
+        )
+    if isinstance(block, np.ma.MaskedArray):
+        raise TypeError(f"X: the rows from {start} on are a masked array: fill the masked values")
+    return block
 
 
 def _renamed(graph: dict[Key, Any]) -> tuple[dict[Key, Any], dict[Key, Key]]:

@@ -27,6 +27,7 @@ class _SquaredDistance(Kernel):
     """|x - z|^2 through the tile engine."""
 
     product: ClassVar[Product] = "distance"
+    has_scale: ClassVar[bool] = False
 
     def coefficient(self, n_features: int) -> float:
         return 1.0

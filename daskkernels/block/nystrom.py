@@ -8,6 +8,7 @@ from functools import reduce
 
 import numpy as np
 
+from ..finite import check_rows
 from ..grid import TILE_ROWS
 from ..kernels import AnyKernel
 from ..linalg import InverseRoot, truncated_inverse_root
@@ -96,22 +97,29 @@ def merge_gram(parts: Sequence[GramPart]) -> GramPart:
 
 def features_of_columns(C: Array, components: Array) -> Array:
     """B_b = C_b Q (b, s), tile by tile so that a row's features do not depend on its block."""
-    xp = module_of(C)
     components = components.astype(C.dtype, copy=False)
-    B = xp.empty((C.shape[0], components.shape[1]), C.dtype)
+    B = module_of(C).empty((C.shape[0], components.shape[1]), C.dtype)
     for start in range(0, C.shape[0], TILE_ROWS):
-        xp.matmul(C[start : start + TILE_ROWS], components, out=B[start : start + TILE_ROWS])
+        rows = slice(start, min(start + TILE_ROWS, C.shape[0]))
+        _project(C[rows], components, B[rows], start)
     return B
 
 
 def features(X: Array, landmarks: RightOperand, components: Array) -> Array:
     """B_b = k(X_b, landmarks) Q (b, s) for rows of any origin; memory stays at one tile of columns."""
-    xp = module_of(X)
     components = components.astype(landmarks.dtype, copy=False)
-    B = xp.empty((X.shape[0], components.shape[1]), landmarks.dtype)
-    with borrowed("columns", (min(TILE_ROWS, X.shape[0]), landmarks.n_rows), landmarks.dtype, X) as tile:
+    B = module_of(X).empty((X.shape[0], components.shape[1]), landmarks.dtype)
+    shape = (min(TILE_ROWS, X.shape[0]), landmarks.n_rows)
+    with borrowed("columns", shape, landmarks.dtype, X) as tile, _quiet():
         for start in range(0, X.shape[0], TILE_ROWS):
             rows = slice(start, min(start + TILE_ROWS, X.shape[0]))
             C = evaluate(X[rows], landmarks, out=tile[: rows.stop - start], start=start)
-            xp.matmul(C, components, out=B[rows])
+            _project(C, components, B[rows], start)
     return B
+
+
+def _project(C: Array, components: Array, B: Array, start: int) -> None:
+    """B = C Q of one tile. Raises NonFiniteError: kernel values may overflow where rows do not."""
+    with _quiet():
+        module_of(C).matmul(C, components, out=B)
+        check_rows(B.sum(axis=1), start, "the kernel's values")

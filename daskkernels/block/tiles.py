@@ -19,6 +19,7 @@ from ..kernels import AnyKernel, CallableKernel, Kernel, as_kernel, has_unit_dia
 from ..xp import Array, like, module_of, namespace
 from .workspace import borrowed
 
+CANCELLED = 1e-4  # error of a scaled squared distance from which products are made in float64
 TILE_COLUMNS = 512  # 1024 x 512 float32 values, 2 MB: stays in the cache between the product and the map
 
 
@@ -27,9 +28,9 @@ class RightOperand:
     """The rows Z (m, d) of a kernel block made ready once: cast, centered, scaled, norms appended."""
 
     kernel: AnyKernel
-    matrix: Array  # (m, d) or (m, d + 2), the right factor of the matrix product
+    matrix: Array  # (m, d) or (m, d + 2), the right factor; float64 where float32 products would cancel
     shift: Array | None  # (d,) what is subtracted from the rows of X
-    dtype: np.dtype[np.floating]
+    dtype: np.dtype[np.floating]  # of the kernel values
 
     @property
     def n_rows(self) -> int:
@@ -41,18 +42,40 @@ def prepare(kernel: AnyKernel, Z: Array, dtype: np.dtype[np.floating]) -> RightO
     """Make the rows Z (m, d) of K(X, Z) ready: for "distance" [-2 z, 1, |z|^2] times the kernel's
     coefficient.
     """
-    xp = module_of(Z)
     if isinstance(kernel, CallableKernel):
         return RightOperand(kernel, Z.astype(dtype, order="C"), None, dtype)
+    right = _prepared(kernel, Z, dtype, dtype)
+    if dtype == np.float32 and _cancels(right):
+        return _prepared(kernel, Z, dtype, np.dtype(np.float64))
+    return right
+
+
+def _prepared(
+    kernel: Kernel, Z: Array, dtype: np.dtype[np.floating], work: np.dtype[np.floating]
+) -> RightOperand:
+    """A right operand whose products are made in `work`."""
     d = Z.shape[1]
-    matrix = xp.empty((Z.shape[0], d + 2 if kernel.product == "distance" else d), dtype)
-    right = RightOperand(kernel, matrix, _center(Z, dtype) if kernel.product == "distance" else None, dtype)
+    distance = kernel.product == "distance"
+    matrix = module_of(Z).empty((Z.shape[0], d + 2 if distance else d), work)
+    right = RightOperand(kernel, matrix, _center(Z, dtype) if distance else None, dtype)
     _left(Z, right, matrix)
-    if kernel.product == "distance":
+    if distance:
         matrix[:, :d] *= -2.0
         matrix[:, d:] = matrix[:, : d - 1 : -1].copy()  # [|z|^2, 1] -> [1, |z|^2], to meet [1, |x|^2] swapped
-    matrix *= dtype.type(kernel.coefficient(d))
+    matrix *= work.type(kernel.coefficient(d))
     return right
+
+
+def _cancels(right: RightOperand) -> bool:
+    """Whether squared distances of near rows are lost in float32, in units of the kernel's own scale.
+
+    Rows that lie far from the center compared with the bandwidth have |z|^2 as large as 1 / eps there.
+    """
+    assert isinstance(right.kernel, Kernel)
+    if right.kernel.product != "distance" or not right.kernel.has_scale:
+        return False
+    largest = float(module_of(right.matrix).abs(right.matrix[:, -1]).max(initial=0.0))
+    return largest * float(np.finfo(right.dtype).eps) > CANCELLED
 
 
 def _center(Z: Array, dtype: np.dtype[np.floating]) -> Array:
@@ -95,8 +118,9 @@ def evaluate(X: Array, right: RightOperand, out: Array | None = None, start: int
     """K(X, Z) (b, m) for a prepared Z; `start` is added to the row number of an error."""
     if out is None:
         out = module_of(X).empty((X.shape[0], right.n_rows), right.dtype)
-    for rows, columns, tile in _tiles(X, right, out, start):
-        if isinstance(right.kernel, CallableKernel):
+    in_place = not isinstance(right.kernel, CallableKernel) and right.matrix.dtype == right.dtype
+    for rows, columns, tile in _tiles(X, right, out if in_place else None, start):
+        if not in_place:
             out[rows, columns] = tile
     return out
 
@@ -150,13 +174,13 @@ def _tiles(
     if isinstance(right.kernel, CallableKernel):
         yield from _callable_tiles(X, right, first_row)
         return
-    xp, kernel, m = module_of(X), right.kernel, right.n_rows
+    xp, kernel, m, work = module_of(X), right.kernel, right.n_rows, right.matrix.dtype
     b = min(TILE_ROWS, X.shape[0])
     shape = (b, min(TILE_COLUMNS, m))
     with (
-        borrowed("left", (b, right.matrix.shape[1]), right.dtype, X) as left_buffer,
-        borrowed("tile", shape if out is None else (0, 0), right.dtype, X) as buffer,
-        borrowed("scratch", shape if kernel.needs_scratch() else (0, 0), right.dtype, X) as scratch,
+        borrowed("left", (b, right.matrix.shape[1]), work, X) as left_buffer,
+        borrowed("tile", shape if out is None else (0, 0), work, X) as buffer,
+        borrowed("scratch", shape if kernel.needs_scratch() else (0, 0), work, X) as scratch,
     ):
         for start in range(0, X.shape[0], TILE_ROWS):
             rows = slice(start, min(start + TILE_ROWS, X.shape[0]))
@@ -178,7 +202,7 @@ def _left(X: Array, right: RightOperand, buffer: Array, start: int = 0) -> Array
     with np.errstate(over="ignore", invalid="ignore"):
         if right.shift is None:
             body[...] = X
-        elif np.can_cast(X.dtype, right.dtype):
+        elif np.can_cast(X.dtype, buffer.dtype):
             xp.subtract(X, right.shift, out=body)
         else:  # wide integers, or float64 computed in float32: the difference first, then the rounding
             body[...] = X - right.shift.astype(np.float64)
@@ -201,7 +225,9 @@ def _callable_tiles(X: Array, right: RightOperand, first_row: int) -> Iterator[t
         check_rows(_squared_norms(tile_rows), first_row + start)
         for first in range(0, Z.shape[0], TILE_COLUMNS):
             columns = slice(first, min(first + TILE_COLUMNS, Z.shape[0]))
-            tile = right.kernel.function(tile_rows, Z[columns])
+            landmarks = Z[columns]
+            landmarks.flags.writeable = False  # shared by all tasks: a function that writes into it must fail
+            tile = right.kernel.function(tile_rows, landmarks)
             wanted = (tile_rows.shape[0], columns.stop - first)
             if getattr(tile, "shape", None) != wanted:
                 raise ValueError(

@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 from numbers import Integral
 from typing import Any
 
-import dask
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
@@ -58,14 +57,13 @@ class DaskEstimator(BaseEstimator):
             for name in list(params)
             if name.startswith("kernel__")
         }
-        super().set_params(**params)
         if nested:
-            kernel = as_kernel(self.kernel)
+            kernel = as_kernel(params.get("kernel", self.kernel))
             unknown = sorted(set(nested) - set(kernel.get_params()))
             if unknown:
                 raise ValueError(f"kernel {kernel!r} has no parameter {', '.join(unknown)}")
-            self.kernel = replace(kernel, **nested)
-        return self
+            params["kernel"] = replace(kernel, **nested)
+        return super().set_params(**params)
 
     def _open(self, X: Any, *, reset: bool) -> Input:
         """The table checked and described; records or compares feature names and their number."""
@@ -75,8 +73,8 @@ class DaskEstimator(BaseEstimator):
             source = open_input(X)
             validate_data(self, _names_frame(X, source), reset=reset, skip_check_array=True)
             return source
-        if hasattr(X, "tocsr"):
-            open_input(X)
+        if hasattr(X, "tocsr") or isinstance(X, np.ma.MaskedArray):
+            open_input(X)  # refused
         return open_input(
             validate_data(self, X, reset=reset, dtype="numeric", ensure_all_finite=False, accept_sparse=False)
         )
@@ -105,9 +103,9 @@ class DaskEstimator(BaseEstimator):
                 bar.close()
 
     def _scratch_url(self, runtime: Runtime) -> str | None:
-        """The estimator's own scratch, else the session's, else a folder that is known to be shared."""
+        """The estimator's own scratch, else that of the session."""
         given: str | None = getattr(self, "scratch", None)
-        return given or dask.config.get("daskkernels.scratch", None) or runtime.scratch
+        return given or runtime.scratch
 
 
 def _names_frame(X: Any, source: Input) -> Any:

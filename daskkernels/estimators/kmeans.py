@@ -227,6 +227,8 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
         )
         if self.n_components == "auto":
             c = features._landmark_count(n)
+            if self.rank == "auto":
+                features.rank = max(features._rank(c), min(c, k))  # k clusters need as many dimensions
             features.n_components = min(features._rank(c), math.ceil(math.sqrt(k * c)))
         return features
 

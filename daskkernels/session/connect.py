@@ -6,8 +6,9 @@ import os
 import sys
 from typing import Any
 
-import dask
 from distributed import Client, LocalCluster
+
+from .runtime import scratch_of
 
 
 def connect(
@@ -16,7 +17,7 @@ def connect(
     n_workers: int | None = None,
     threads_per_worker: int | None = None,
     memory_limit: str | int | None = None,
-    scratch: str | None = None,
+    scratch: str | os.PathLike[str] | None = None,
     dashboard_address: str = ":0",
 ) -> Client:
     """A Dask client: "local" (worker processes), "threads" (one in-process worker) or "tcp://host:8786".
@@ -42,8 +43,6 @@ def connect(
     for name, value in {"n_workers": n_workers, "threads_per_worker": threads_per_worker}.items():
         if value is not None and value < 1:
             raise ValueError(f"{name}={value}: wanted at least 1, or None for the default")
-    if scratch is not None:
-        dask.config.set({"daskkernels.scratch": scratch})
     if address in ("local", "threads"):
         client: Client = _OwningClient(  # type: ignore[no-untyped-call]
             _local_cluster(address == "local", n_workers, threads_per_worker, memory_limit, dashboard_address)
@@ -62,6 +61,8 @@ def connect(
         client = Client(address, timeout="10s")
     else:
         raise ValueError(f"address={address!r}: wanted 'local', 'threads' or 'tcp://host:port'")
+    if scratch is not None:
+        scratch_of[client] = os.fspath(scratch)
     sys.stderr.write(f"Dask dashboard: {client.dashboard_link}\n")
     return client
 

@@ -8,10 +8,11 @@ from __future__ import annotations
 import os
 import socket
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import CancelledError
 from contextlib import contextmanager
 from dataclasses import fields, is_dataclass, replace
 from typing import Any
-from weakref import WeakSet
+from weakref import WeakKeyDictionary, WeakSet
 
 import dask.base
 import numpy as np
@@ -60,7 +61,9 @@ class ClusterRuntime:
 
     @property
     def scratch(self) -> str | None:
-        """The folder for temporary files when the cluster runs on this machine."""
+        """What `connect` was given, else the folder for temporary files where all runs on this machine."""
+        if self.client in scratch_of:
+            return scratch_of[self.client]
         return temporary_folder() if isinstance(self.client.cluster, LocalCluster) else None
 
     def measured(self) -> Machine:
@@ -125,10 +128,15 @@ class ClusterRuntime:
             for future in futures:
                 if future.status == "error":
                     future.result()
-        except BaseException:
+        except BaseException as error:
             # Not `cancel`: the scheduler may fail an assertion on unwanted dependents and drop the client.
             for future in futures:
                 future.release()
+            if isinstance(error, CancelledError):
+                raise RuntimeError(  # noqa: TRY004
+                    "workers are gone that held blocks which exist nowhere else: fit from a store "
+                    "(dk.write_dataset), whose blocks can be read again"
+                ) from error
             raise
         return list(values)
 
@@ -176,6 +184,7 @@ def _resident() -> int:
 
 
 _prepared: WeakSet[Client] = WeakSet()
+scratch_of: WeakKeyDictionary[Client, str] = WeakKeyDictionary()
 
 
 class _OneBlasThread(WorkerPlugin):

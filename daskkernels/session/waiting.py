@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from distributed import Client, Future, wait
+from distributed import Client, Future, get_worker, rejoin, secede, wait
 
 from ..events import Reporter, StageProgress
 
@@ -32,8 +32,24 @@ class Watch:
     _moved: float = field(default_factory=time.monotonic)
 
     def wait(self, futures: Sequence[Future[Any]]) -> None:
-        """Return when all futures are done or one has failed. Raises WorkersPausedError."""
-        while futures:
+        """Return when all futures are done or one has failed. Raises WorkersPausedError.
+
+        Inside a task, the worker's thread is given free meanwhile: else tasks that wait for tasks could fill
+        the cluster.
+        """
+        if not futures:
+            return
+        inside = _in_a_task()
+        if inside:
+            secede()
+        try:
+            self._wait(futures)
+        finally:
+            if inside:
+                rejoin()
+
+    def _wait(self, futures: Sequence[Future[Any]]) -> None:
+        while True:
             try:
                 wait(futures, timeout=POLL_SECONDS)
                 return
@@ -53,6 +69,15 @@ class Watch:
                 f"memory limit, after {finished} of {self.total} blocks: raise memory_limit, "
                 "lower n_landmarks, or use fewer threads"
             )
+
+
+def _in_a_task() -> bool:
+    """Whether this thread runs a task of a distributed worker."""
+    try:
+        get_worker()
+    except ValueError:
+        return False
+    return True
 
 
 def _state(dask_scheduler: Any = None, names: Sequence[str] = ()) -> tuple[int, int]:

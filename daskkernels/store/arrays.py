@@ -20,9 +20,11 @@ from daskkernels.store import labels, sources
 from daskkernels.store.errors import LabelError, LengthMismatchError, ShapeError
 from daskkernels.store.labels import CODE_DTYPE, Coder
 from daskkernels.store.location import Location
-from daskkernels.store.sources import Rows, on_host
+from daskkernels.store.sources import Rows, on_host, refuse_sparse
 from daskkernels.store.survey import boxed, known_lengths, run_blocks
 from daskkernels.store.writer import ArrayWriter
+
+MAX_CHUNK_BYTES = 2**31 - 1  # a chunk is written in full, however few rows there are
 
 
 class ArrayPlan:
@@ -40,7 +42,7 @@ class ArrayPlan:
         if self._y is not None and self._y.shape[0] != n_rows:
             raise LengthMismatchError(f"X has {n_rows} rows, but y has {self._y.shape[0]}")
         size, width = self._X.dtype.itemsize, self._X.shape[1]
-        self._chunk = chunk_rows or grid.chunk_rows(n_rows, width, size)
+        self._chunk = rows_per_chunk(chunk_rows, n_rows, width, size)
         self._group = self._chunk * max(1, grid.block_rows(n_rows, width, size) // self._chunk)
 
     @property
@@ -105,6 +107,7 @@ def _write_tasks(writer: ArrayWriter, rows: da.Array, coder: Coder | None, group
     """One task for each group of whole chunks, on blocks that are regrouped to exactly these rows."""
     n_rows = rows.shape[0]
     lengths = tuple(min(group, n_rows - start) for start in range(0, n_rows, group))
+    rows = da.map_blocks(_dense, rows, what=writer.name, dtype=rows.dtype, meta=rows)  # rechunk drops masks
     rows = rows.rechunk((lengths, *((size,) for size in rows.shape[1:])))
     name = f"store-write-{writer.name}-{tokenize(writer, rows.name)}"
     tasks: dict[Key, Task] = {}
@@ -112,6 +115,24 @@ def _write_tasks(writer: ArrayWriter, rows: da.Array, coder: Coder | None, group
         block = TaskRef((rows.name, index) + (0,) * (rows.ndim - 1))
         tasks[name, index] = Task((name, index), write_rows, writer, index * group, length, coder, block)
     return run_blocks(name, tasks, [rows])
+
+
+def _dense(block: Any, what: str) -> Any:
+    """The block as it is, once it is seen to be neither sparse nor masked: dask may not know."""
+    refuse_sparse(block, what)
+    return block
+
+
+def rows_per_chunk(given: int | None, n_rows: int | None, width: int, itemsize: int) -> int:
+    """Rows of one chunk of X: those given, or those of the grid. Raises ValueError for a chunk too large."""
+    if given is None:
+        return grid.chunk_rows(n_rows, width, itemsize)
+    most = max(1, MAX_CHUNK_BYTES // (width * itemsize))
+    if given > most:
+        raise ValueError(
+            f"chunk_rows must be at most {most} for {width} features of {itemsize} bytes, got {given}"
+        )
+    return int(given)
 
 
 def dataset_attributes(n_rows: int, width: int, classes: Any, names: list[str] | None) -> dict[str, Any]:

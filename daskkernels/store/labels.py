@@ -54,6 +54,7 @@ def _object_values(flat: np.ndarray, first_row: int) -> np.ndarray:
                 f"y has no label at row {first_row + offset} (it is {value!r}): drop or fill such rows"
             )
     if all(isinstance(value, str) for value in values):
+        _refuse_trailing_nul(values, first_row)
         return values.astype(str) if len(values) else np.empty(0, "U1")
     if all(isinstance(value, bool | np.bool_) for value in values):
         return values.astype(bool)
@@ -63,6 +64,15 @@ def _object_values(flat: np.ndarray, first_row: int) -> np.ndarray:
     raise LabelError(
         f"y mixes or holds {', '.join(found)}: give strings, bools or integers as labels, floats as floats"
     )
+
+
+def _refuse_trailing_nul(values: np.ndarray, first_row: int) -> None:
+    """numpy drops NUL characters at the end of a string, so that two labels would be one class."""
+    for offset, value in enumerate(values):
+        if value.endswith("\0"):
+            raise LabelError(
+                f"the label at row {first_row + offset} is {value!r}: strip the NUL characters at its end"
+            )
 
 
 def distinct(block: np.ndarray, first_row: int) -> np.ndarray:

@@ -57,6 +57,21 @@ class Location:
         parent, _, name = self.url.rpartition("/")
         return Location(f"{parent}/.{name}.{tag}")
 
+    def resolved(self) -> Location:
+        """The folder that a local link points to; anything else, also a dead link, is itself."""
+        if self.is_local and Path(self.url).is_symlink() and Path(self.url).exists():
+            return Location(os.path.realpath(self.url))
+        return self
+
+    def parents(self) -> Iterator[Location]:
+        """The folders around this one, the nearest first, with local links followed."""
+        if self.is_local:
+            yield from (Location(str(folder)) for folder in Path(os.path.realpath(self.url)).parents)
+            return
+        scheme, _, rest = self.url.partition("://")
+        while "::" not in rest and (rest := rest.rpartition("/")[0]):  # a folder in an archive: not looked at
+            yield Location(f"{scheme}://{rest}")
+
     def exists(self, key: str = "") -> bool:
         """Whether there is a file or a folder of that name."""
         if self.is_local:

@@ -123,7 +123,12 @@ def feature_block(block: Any) -> np.ndarray:
     refuse_sparse(block, "a block of X")
     if hasattr(block, "columns") and hasattr(block, "dtypes"):
         block = block.to_numpy(dtype=_common_dtype(block))
-    return on_host(block)
+    rows = on_host(block)
+    if rows.ndim == 0:
+        raise TypeError(
+            f"X is an iterator of {type(block).__name__}: each block must be an array (rows, features)"
+        )
+    return rows
 
 
 def _array(x: Any, what: str) -> Rows:

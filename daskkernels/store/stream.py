@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from daskkernels import grid
-from daskkernels.store.arrays import dataset_attributes, feature_names
+from daskkernels.store.arrays import dataset_attributes, feature_names, rows_per_chunk
 from daskkernels.store.errors import LabelError, LengthMismatchError, ShapeError
 from daskkernels.store.labels import CODE_DTYPE, Coder, check_count, encode, holds_labels, label_values
 from daskkernels.store.location import Location
@@ -164,7 +164,7 @@ class StreamPlan:
             raise LabelError("classes are given, but there is no y: they belong to labels")
         self._classes = classes
         self._names = feature_names(names, None, self._width)
-        self._chunk = chunk_rows or grid.chunk_rows(None, self._width, self._dtype.itemsize)
+        self._chunk = rows_per_chunk(chunk_rows, None, self._width, self._dtype.itemsize)
         self._blocks = chain([first], blocks)
 
     def write(self, target: Location) -> dict[str, Any]:

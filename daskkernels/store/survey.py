@@ -16,7 +16,7 @@ from dask.task_spec import Task, TaskRef
 from dask.typing import Key
 
 from daskkernels.store.labels import distinct
-from daskkernels.store.sources import Rows, on_host
+from daskkernels.store.sources import Rows, on_host, refuse_sparse
 
 Found = tuple[int, np.ndarray | None]  # rows of a block and its different labels
 
@@ -37,8 +37,8 @@ def boxed(value: Any) -> np.ndarray:
 def known_lengths(X: Rows, y: Rows | None, *, classes: bool) -> tuple[Rows, Rows | None, list[np.ndarray]]:
     """X and y with known row blocks, and the different labels of the blocks of a dask `y` if `classes`."""
     jobs = [
-        _survey(rows, labels) if isinstance(rows, da.Array) and (labels or _unknown(rows)) else None
-        for rows, labels in ((X, False), (y, classes))
+        _survey(rows, labels, what) if isinstance(rows, da.Array) and (labels or _unknown(rows)) else None
+        for rows, labels, what in ((X, False, "X"), (y, classes, "y"))
     ]
     done = iter(compute(*(job for job in jobs if job is not None)))
     found: list[list[Found] | None] = [None if job is None else list(next(done)) for job in jobs]
@@ -53,18 +53,19 @@ def _unknown(rows: da.Array) -> bool:
     return bool(np.isnan(rows.shape[0]))
 
 
-def _survey(rows: da.Array, labels: bool) -> da.Array:
-    name = f"store-survey-{'labels' if labels else 'lengths'}-{rows.name}"
+def _survey(rows: da.Array, labels: bool, what: str) -> da.Array:
+    name = f"store-survey-{what}-{'labels' if labels else 'lengths'}-{rows.name}"
     starts = np.cumsum([0, *rows.chunks[0]])
     tasks: dict[Key, Task] = {}
     for index in range(rows.numblocks[0]):
         blocks = [(rows.name, index, *rest) for rest in np.ndindex(*rows.numblocks[1:])]
         first = 0 if np.isnan(starts[index]) else int(starts[index])
-        tasks[name, index] = Task((name, index), _look, TaskRef(blocks[0]), first, labels)
+        tasks[name, index] = Task((name, index), _look, TaskRef(blocks[0]), first, labels, what)
     return run_blocks(name, tasks, [rows])
 
 
-def _look(block: Any, first_row: int, labels: bool) -> np.ndarray:
+def _look(block: Any, first_row: int, labels: bool, what: str) -> np.ndarray:
+    refuse_sparse(block, what)
     return boxed((len(block), distinct(on_host(block), first_row) if labels else None))
 
 

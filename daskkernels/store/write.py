@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import reprlib
 import uuid
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -22,7 +23,7 @@ from daskkernels.store.errors import ExistsError, StoreError
 from daskkernels.store.location import Location
 from daskkernels.store.reader import forget
 from daskkernels.store.stream import StreamPlan, checked_blocks
-from daskkernels.store.writer import MARK
+from daskkernels.store.writer import MARK, refuse_inside
 
 
 def write_dataset(
@@ -45,8 +46,10 @@ def write_dataset(
     Raises ExistsError, LengthMismatchError, ShapeError, LabelError, TypeError before anything is written, or
     as soon as it can be known; a failed write leaves no dataset that opens, and an older one untouched.
     """
-    location = Location.of(path)
-    _check_options(source, chunk_rows)
+    link = Location.of(path)
+    location = link.resolved()
+    source = _as_stored(source)
+    _check_chunk_rows(chunk_rows)
     given = None if classes is None else labels.given_classes(classes)
     replace = _may_write(location, overwrite)
     if sources.is_stream(X):
@@ -57,14 +60,28 @@ def write_dataset(
     with _new_group(location, replace, plan.in_client) as target:
         attributes = plan.write(target)
         _complete(target, {**attributes, "source": source})
-    return open_dataset(location.url)
+    forget(link.url)
+    return open_dataset(link.url)
 
 
-def _check_options(source: Any, chunk_rows: int | None) -> None:
+def _as_stored(source: Any) -> Any:
+    """`source` as it will be read again: keys are strings, tuples are lists. Raises TypeError."""
     try:
-        json.dumps(source, allow_nan=False)
-    except (TypeError, ValueError) as error:
-        raise TypeError(f"source must be text or another JSON value, got {source!r}: {error}") from error
+        return json.loads(json.dumps(source, allow_nan=False), object_pairs_hook=_different_keys)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise TypeError(
+            f"source must be text or another JSON value, got {reprlib.repr(source)}: {error}"
+        ) from error
+
+
+def _different_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise ValueError("two of its keys are the same text")
+    return found
+
+
+def _check_chunk_rows(chunk_rows: int | None) -> None:
     if chunk_rows is not None and (
         isinstance(chunk_rows, bool) or not isinstance(chunk_rows, int | np.integer)
     ):
@@ -75,6 +92,7 @@ def _check_options(source: Any, chunk_rows: int | None) -> None:
 
 def _may_write(location: Location, overwrite: bool) -> bool:
     """Whether a dataset of ours has to be replaced. Raises ExistsError for anything else that is there."""
+    refuse_inside(location)
     if not location.exists() or location.is_empty_folder():
         return False
     try:

@@ -5,6 +5,7 @@ An array counts as written only after `finish`, which finds every chunk file and
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import json
 import os
@@ -35,6 +36,7 @@ from daskkernels.store.reader import Reader
 
 MARK = "daskkernels"  # the key of our attributes, in groups and in arrays
 NUMERIC = "biuf"
+MAX_CHUNK_ROWS = 2**31 - 1
 
 
 @dataclass(frozen=True)
@@ -60,8 +62,8 @@ class ArrayWriter:
     ) -> ArrayWriter:
         """Make the array `name` in the group at `url` (made if need be), empty and marked as unfinished.
 
-        Raises ExistsError if there is an array of that name (with `overwrite`: if it is not ours),
-        ShapeError, TypeError for a dtype that is not a number.
+        Raises ExistsError if there is an array of that name (with `overwrite`: if it is not ours), or if the
+        group would lie inside another array or group; ShapeError, TypeError for a dtype that is not a number.
         """
         location = Location.of(url)
         kind = _stored_dtype(dtype)
@@ -89,6 +91,8 @@ class ArrayWriter:
         Raises AlignmentError unless both ends fall on a chunk boundary or on the last row; ShapeError,
         TypeError.
         """
+        if isinstance(block, np.ma.MaskedArray):
+            raise TypeError(f"array {self.name!r} of {self.url}: a block is masked, fill it: filled(value)")
         block = np.asarray(block)
         self._check_block(start, block)
         if len(block):
@@ -156,12 +160,14 @@ def _check_request(name: str, shape: tuple[int, ...], chunk_rows: int) -> None:
         raise ValueError(f"name must be a plain array name such as 'X', got {name!r}")
     if not shape or shape[0] < 0 or any(size < 1 for size in shape[1:]):
         raise ShapeError(f"array {name!r}: shape must be (rows, ...) with columns, got {shape}")
-    if chunk_rows < 1:
-        raise ValueError(f"array {name!r}: chunk_rows must be at least 1, got {chunk_rows}")
+    if not 1 <= chunk_rows <= MAX_CHUNK_ROWS:
+        raise ValueError(f"array {name!r}: chunk_rows must be 1 to {MAX_CHUNK_ROWS}, got {chunk_rows}")
 
 
 def _make_room(location: Location, name: str, overwrite: bool) -> None:
     """Make the group, and delete an array of ours that may be overwritten."""
+    refuse_inside(location)
+    _refuse_in_array(location, name)
     if not location.exists("zarr.json"):
         if location.exists() and not location.is_empty_folder():
             raise ExistsError(f"{location.url} exists and is not a Zarr v3 group: choose another path")
@@ -176,6 +182,28 @@ def _make_room(location: Location, name: str, overwrite: bool) -> None:
         )
     location.remove(name)
     reader.forget(location.url)
+
+
+def refuse_inside(location: Location) -> None:
+    """Raise ExistsError for a folder inside a Zarr array or group: it would damage what is there."""
+    for parent in location.parents():
+        with contextlib.suppress(PermissionError):  # object stores may be closed above the user's own folder
+            if parent.exists("zarr.json"):
+                raise ExistsError(
+                    f"{location.url} lies inside the Zarr array or group {parent.url}: choose another path"
+                )
+
+
+def _refuse_in_array(location: Location, name: str) -> None:
+    """The same for an array inside an array: the group itself, or a part of the name, is one."""
+    parts = name.split("/")
+    for folder in ("", *("/".join(parts[:count]) + "/" for count in range(1, len(parts)))):
+        document = f"{folder}zarr.json"
+        if location.exists(document) and read_json(location, document).get("node_type") != "group":
+            inner = location.path(folder.rstrip("/"))
+            raise ExistsError(
+                f"{location.path(name)} lies inside the Zarr array {inner}: choose another name"
+            )
 
 
 def open_array(url: str | os.PathLike[str], name: str) -> Reader:

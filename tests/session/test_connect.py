@@ -7,12 +7,12 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import dask
 import numpy as np
 import pytest
 from distributed import Client
 
 import daskkernels as dk
+from daskkernels.runtime import active_runtime
 from daskkernels.session import ClusterRuntime, find_cluster
 
 CORES = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else (os.cpu_count() or 1)
@@ -60,13 +60,12 @@ def test_an_address_is_joined_and_left_running(client_processes: Client) -> None
 
 
 def test_scratch_is_the_default_of_every_fit(tmp_path: Path) -> None:
-    try:
-        with dk.connect("threads", scratch=str(tmp_path)):
-            assert dask.config.get("daskkernels.scratch") == str(tmp_path)
-            model = dk.KernelKMeans(2, n_landmarks=10, random_state=0)
-            model.fit(np.random.default_rng(0).normal(size=(100, 2)))
-    finally:
-        dask.config.set({"daskkernels.scratch": None})
+    with dk.connect("threads", scratch=tmp_path):
+        assert active_runtime().scratch == str(tmp_path)
+        model = dk.KernelKMeans(2, n_landmarks=10, random_state=0)
+        model.fit(np.random.default_rng(0).normal(size=(100, 2)))
+    assert active_runtime().scratch != str(tmp_path), "it belongs to the client"
+    assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize("bad", ["cuda:0", "", "localhost:8786", "processes"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -111,6 +112,9 @@ BAD_LABELS = {
     "mixed": (with_hole(LETTERS, 3), "int, str"),
     "mixed list": (["a", 1] * 250, "int, str"),
     "objects": (with_hole(LETTERS, object()), "object"),
+    "nul": (with_hole(LETTERS, "x\0"), r"row 321 is 'x\\x00': strip the NUL"),
+    "nul list": (["a", "a\0"] * 250, "row 1 .*NUL"),
+    "dask nul": (da.from_array(with_hole(LETTERS, "x\0"), chunks=50), "row 321 .*NUL"),
     "too large": (np.full(500, 2**63, dtype="u8"), "64 signed bits"),
 }
 
@@ -122,6 +126,15 @@ def test_bad_labels(write: Callable[..., store.Dataset], tmp_path: Path, kind: s
         write(A, y)
     with pytest.raises(store.StoreError):
         store.open_dataset(tmp_path / "d.zarr")
+
+
+def hidden_mask(values: np.ndarray) -> da.Array:
+    """Masked blocks in a dask array that does not say so."""
+
+    def mask(block: np.ndarray) -> np.ndarray:
+        return np.ma.masked_array(block, mask=block == block[0])
+
+    return da.from_array(values, chunks=77).map_blocks(mask, dtype=values.dtype, meta=np.empty(0))
 
 
 BAD = {
@@ -141,6 +154,9 @@ BAD = {
     "sparse array": ((sp.coo_array(A),), TypeError, "sparse"),
     "dask sparse": ((da.from_array(A).map_blocks(sp.csr_matrix),), TypeError, "sparse"),
     "masked": ((np.ma.masked_array(A),), TypeError, "masked"),
+    "masked labels": ((A, hidden_mask(A[:, 0] > 0)), TypeError, "y is a masked array"),
+    "lines": ((iter(["1,2\n", "3,4\n"]),), TypeError, r"iterator of str: .*\(rows, features\)"),
+    "scalars": ((iter([1.0, 2.0]),), TypeError, "iterator of float"),
     "text": (("d.csv",), TypeError, "str"),
     "dict": (({"a": A},), TypeError, "dict"),
     "None": ((None,), TypeError, "NoneType"),
@@ -174,7 +190,10 @@ BAD_OPTIONS = {
     "names": ({"feature_names": ["a"]}, store.ShapeError, "4 strings"),
     "name types": ({"feature_names": [1, 2, 3, 4]}, store.ShapeError, "4 strings"),
     "source": ({"source": object()}, TypeError, "JSON"),
+    "source keys": ({"source": {("a", 1): 2}}, TypeError, "JSON"),
+    "equal keys": ({"source": [{1: 2, "1": 3}]}, TypeError, "JSON.*same text"),
     "zero": ({"chunk_rows": 0}, ValueError, "at least 1"),
+    "huge": ({"chunk_rows": 10**30}, ValueError, "at most 67108863 for 4 features of 8 bytes"),
     "float": ({"chunk_rows": 1.5}, TypeError, "integer"),
     "classes": ({"classes": ["a"]}, store.LabelError, "no y"),
     "twice": ({"classes": ["a", "a"], "y": LETTERS}, store.LabelError, "different"),
@@ -190,6 +209,30 @@ def test_bad_options(tmp_path: Path, kind: str) -> None:
     with pytest.raises(error, match=match):
         store.write_dataset(tmp_path / "d.zarr", A, **options)
     assert not (tmp_path / "d.zarr").exists()
+
+
+def test_stream_options(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="chunk_rows must be at most"):
+        store.write_dataset(tmp_path / "d.zarr", iter([A]), chunk_rows=10**30)
+    (tmp_path / "d.csv").write_text("1,2\n")
+    with (tmp_path / "d.csv").open() as file, pytest.raises(TypeError, match="X is an iterator of str"):
+        store.write_dataset(tmp_path / "d.zarr", file)
+    assert not (tmp_path / "d.zarr").exists()
+
+
+@pytest.mark.parametrize("source", [{9: 1, 10: 2}, {"a": (1, None), 3: {True: 2.5}}, "text"])
+def test_source_is_normalised(write: Callable[..., store.Dataset], source: Any) -> None:
+    assert write(A, source=source).source == json.loads(json.dumps(source))
+
+
+@pytest.mark.parametrize("columns", [4, 2])
+def test_hidden_masks(write: Callable[..., store.Dataset], tmp_path: Path, columns: int) -> None:
+    lazy = hidden_mask(A)
+    for given in (lazy, lazy.rechunk((77, columns)), lazy[da.from_array(A[:, 0] > 0, chunks=77)]):
+        with pytest.raises(TypeError, match="masked array"):
+            write(given, overwrite=True)
+        with pytest.raises(store.StoreError):
+            store.open_dataset(tmp_path / "d.zarr")
 
 
 def test_frames(write: Callable[..., store.Dataset]) -> None:

@@ -75,6 +75,8 @@ def test_torn_writes_cannot_happen(tmp_path_factory: pytest.TempPathFactory, sta
 
 
 def test_wrong_blocks(writer: ArrayWriter) -> None:
+    with pytest.raises(TypeError, match="masked"):
+        writer.write(0, np.ma.masked_array(ROWS[:300]))
     with pytest.raises(store.ShapeError, match=r"\(rows, 2\), got \(300, 3\)"):
         writer.write(0, np.zeros((300, 3), np.float32))
     with pytest.raises(store.ShapeError, match=r"got \(300,\)"):
@@ -140,6 +142,8 @@ def test_bad_requests(tmp_path: Path) -> None:
         ArrayWriter.create(tmp_path / "a.zarr", "a", (4, 0), "f4", 2)
     with pytest.raises(ValueError, match="chunk_rows"):
         ArrayWriter.create(tmp_path / "a.zarr", "a", (4,), "f4", 0)
+    with pytest.raises(ValueError, match="chunk_rows"):
+        ArrayWriter.create(tmp_path / "a.zarr", "a", (4,), "f4", 10**30)
     with pytest.raises(store.NotADatasetError, match="nothing"):
         store.open_array(tmp_path / "a.zarr", "nothing")
     zarr.create_array(tmp_path / "b.zarr", name="x", shape=(3,), dtype="f4")
@@ -161,6 +165,44 @@ def test_existing_paths_are_safe(tmp_path: Path) -> None:
     assert store.write_dataset(tmp_path / "empty", ROWS).n_rows == 1000
     with pytest.raises(store.ExistsError, match="overwrite=True"):
         store.write_dataset(tmp_path / "empty", ROWS)
+
+
+@pytest.mark.parametrize("base", ["local", "memory://inside"])
+def test_nothing_is_written_inside_a_dataset(tmp_path: Path, base: str) -> None:
+    top = str(tmp_path) if base == "local" else base
+    store.write_dataset(f"{top}/d.zarr", ROWS, np.arange(1000) % 2, overwrite=True)
+    for inner in ("y", "y2", "X/inner", "X/c/0", "a/b/c"):
+        for overwrite in (False, True):
+            with pytest.raises(store.ExistsError, match=rf"d\.zarr/{inner} lies inside .*d\.zarr"):
+                store.write_dataset(f"{top}/d.zarr/{inner}", ROWS, overwrite=overwrite)
+            with pytest.raises(store.ExistsError, match=rf"d\.zarr/{inner} lies inside .*d\.zarr"):
+                ArrayWriter.create(f"{top}/d.zarr/{inner}", "z", (4,), "f4", 2, overwrite=overwrite)
+    with pytest.raises(store.ExistsError, match=r"X/inner lies inside .*d\.zarr/X:"):
+        ArrayWriter.create(f"{top}/d.zarr", "X/inner", (4,), "f4", 2)
+    ArrayWriter.create(f"{top}/d.zarr", "z", (4,), "f4", 2, overwrite=True)  # a member of its own
+    np.testing.assert_array_equal(store.open_dataset(f"{top}/d.zarr", verify=True).features[:], ROWS)
+
+
+def test_links(tmp_path: Path) -> None:
+    (tmp_path / "disk").mkdir()
+    store.write_dataset(tmp_path / "disk/d.zarr", ROWS)
+    link = tmp_path / "link.zarr"
+    link.symlink_to("disk/d.zarr")
+    with pytest.raises(store.ExistsError, match="overwrite=True"):
+        store.write_dataset(link, ROWS)
+    with pytest.raises(store.ExistsError, match="lies inside"):
+        store.write_dataset(link / "y2", ROWS)
+    before = store.open_dataset(link)
+    np.testing.assert_array_equal(store.write_dataset(link, ROWS * 2, overwrite=True).features[:], ROWS * 2)
+    with pytest.raises(store.StaleReaderError):
+        before.features[:]
+    assert link.is_symlink()
+    np.testing.assert_array_equal(store.open_dataset(tmp_path / "disk/d.zarr").features[:], ROWS * 2)
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["disk", "link.zarr"]
+    assert [file.name for file in (tmp_path / "disk").iterdir()] == ["d.zarr"]
+    (tmp_path / "dead.zarr").symlink_to("nowhere")
+    with pytest.raises(store.ExistsError, match="dead"):
+        store.write_dataset(tmp_path / "dead.zarr", ROWS, overwrite=True)
 
 
 def test_failed_overwrite_keeps_the_old_dataset(tmp_path: Path) -> None:
