@@ -10,6 +10,7 @@ import sys
 from collections.abc import Sequence
 
 from datasets import registry
+from datasets.address import check_protocol, not_empty
 from datasets.parser import Parser
 from datasets.spec import DatasetSpec
 from datasets.text_table import aligned
@@ -52,7 +53,9 @@ def parser() -> argparse.ArgumentParser:
 
     build = commands.add_parser("build", help="write one data set as Zarr", epilog=EPILOG)
     build.add_argument("name", metavar="NAME", help="a name from the list")
-    build.add_argument("--out", required=True, metavar="PATH", help="folder or URL, such as pendigits.zarr")
+    build.add_argument(
+        "--out", type=not_empty, required=True, metavar="PATH", help="folder or URL, such as pendigits.zarr"
+    )
     build.add_argument("--part", metavar="PART", help="rows to write: the first part unless another is named")
     build.add_argument("--overwrite", action="store_true", help="replace a dataset that is already there")
     build.set_defaults(run=build_one)
@@ -99,6 +102,7 @@ def build_one(arguments: argparse.Namespace) -> int:
     """Write one data set and say what was written."""
     spec = registry.spec(arguments.name)
     spec.part(arguments.part)
+    check_protocol(arguments.out, "--out")
     # Imported here: the library takes seconds to load, and listing or refusing needs none of it.
     from datasets.build import build
 

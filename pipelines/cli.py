@@ -46,6 +46,7 @@ def _run(arguments: Namespace, command: str) -> None:
     """Run the job and print its result."""
     from pipelines.cluster import cluster
     from pipelines.demo import demo
+    from pipelines.labels import ARRAY
     from pipelines.progress import ProgressLine, StageClock, listening
     from pipelines.result_table import result_table
 
@@ -56,11 +57,13 @@ def _run(arguments: Namespace, command: str) -> None:
         if arguments.command == "demo":
             session = session_request(arguments, DEMO_WORKERS)
             record = demo(arguments.out, session, arguments.seed, command, clock)
-            report = arguments.out / "report.html"
+            labels, report = None, arguments.out / "report.html"
         else:
             record = cluster(cluster_request(arguments, command), clock)
-            report = arguments.report
+            labels, report = arguments.out, arguments.report
     print(result_table(record))
+    if labels:
+        print(f"labels: {labels} (a Zarr group; the labels are its array `{ARRAY}`)", file=sys.stderr)
     if report:
         print(f"report: {report}", file=sys.stderr)
 

@@ -6,16 +6,14 @@ What can be refused is refused before any worker starts.
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
-from fsspec.core import url_to_fs
-
 import daskkernels as dk
+from datasets.address import check_protocol
 from pipelines.connection import connected
-from pipelines.failures import InputError
 from pipelines.labels import write_labels
 from pipelines.model import estimator
+from pipelines.outputs import check_outputs
 from pipelines.progress import StageClock, stage
 from pipelines.report import write_report
 from pipelines.requests import ClusterRequest
@@ -25,6 +23,7 @@ from pipelines.summary import summarise
 
 def cluster(request: ClusterRequest, clock: StageClock) -> ClusterRun:
     """Do the job; `clock` is a sink that listens already, and may have heard earlier stages."""
+    check_protocol(request.data)
     check_outputs(request)
     model = estimator(request.model)
     with stage("open dataset"):
@@ -43,24 +42,6 @@ def cluster(request: ClusterRequest, clock: StageClock) -> ClusterRun:
         with stage("draw report"):
             write_report(record, request.report)
     return record
-
-
-def check_outputs(request: ClusterRequest) -> None:
-    """Raise InputError if an output is there already, or has no folder to go to."""
-    if request.out:
-        filesystem, path = url_to_fs(request.out)
-        if filesystem.exists(path):
-            raise InputError(f"--out {request.out}: exists already; remove it or choose another path")
-    if request.report:
-        check_report(request.report)
-
-
-def check_report(path: Path) -> None:
-    """Raise InputError unless a new file can be put there."""
-    if path.exists():
-        raise InputError(f"--report {path}: exists already; remove it or choose another path")
-    if not path.parent.is_dir():
-        raise InputError(f"--report {path}: there is no folder {path.parent}")
 
 
 def labels_record(record: ClusterRun) -> dict[str, Any]:

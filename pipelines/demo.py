@@ -10,7 +10,7 @@ from pathlib import Path
 from datasets import registry
 from datasets.build import build
 from pipelines.cluster import cluster
-from pipelines.failures import InputError
+from pipelines.outputs import check_folder
 from pipelines.progress import StageClock, stage
 from pipelines.requests import ClusterRequest, ModelRequest, SessionRequest
 from pipelines.results import ClusterRun
@@ -20,8 +20,7 @@ DATA = "pendigits"
 
 def demo(folder: Path, session: SessionRequest, seed: int, command: str, clock: StageClock) -> ClusterRun:
     """Build the data set in `folder`, cluster it into its number of classes, and put the report beside it."""
-    if folder.exists() and not folder.is_dir():
-        raise InputError(f"--out {folder}: is not a folder")
+    check_folder(folder)
     folder.mkdir(parents=True, exist_ok=True)
     spec = registry.spec(DATA)
     path, report = folder / f"{DATA}.zarr", folder / "report.html"

@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from datasets.address import not_empty
 from datasets.parser import Parser
 from pipelines.requests import ClusterRequest, ModelRequest, SessionRequest
 
@@ -34,7 +35,7 @@ def parser() -> argparse.ArgumentParser:
         "demo", help="shipped real data, from raw file to report", description=DEMO, epilog=CODES
     )
     demo.add_argument(
-        "--out", type=Path, default=Path("demo"), metavar="DIR", help="folder to write (default: demo)"
+        "--out", type=_path, default=Path("demo"), metavar="DIR", help="folder to write (default: demo)"
     )
     demo.add_argument("--seed", type=int, default=0, metavar="N", help="seed of every draw (default: 0)")
     _add_session(demo, workers=str(DEMO_WORKERS))
@@ -98,7 +99,9 @@ def _add_session(command: argparse.ArgumentParser, workers: str) -> None:
     group.add_argument(
         "--workers", type=_positive, metavar="N", help=f"number of local workers (default: {workers})"
     )
-    group.add_argument("--memory-limit", metavar="SIZE", help="memory of each local worker, such as 2GiB")
+    group.add_argument(
+        "--memory-limit", type=_memory, metavar="SIZE", help="memory of each local worker, such as 2GiB"
+    )
     loudness = group.add_mutually_exclusive_group()
     loudness.add_argument(
         "-v", "--verbose", action="store_true", help="every stage and iteration on a line; tracebacks"
@@ -111,10 +114,11 @@ def _add_outputs(command: argparse.ArgumentParser) -> None:
     group = command.add_argument_group("output")
     group.add_argument(
         "--out",
+        type=not_empty,
         metavar="LABELS.zarr",
         help="write the labels there, as the array `labels` of a Zarr group: a new folder or an fsspec URL",
     )
-    group.add_argument("--report", type=Path, metavar="FILE.html", help="write a report there: a new file")
+    group.add_argument("--report", type=_path, metavar="FILE.html", help="write a report there: a new file")
 
 
 def _positive(text: str) -> int:
@@ -122,6 +126,27 @@ def _positive(text: str) -> int:
     if not text.isdecimal() or int(text) < 1:
         raise argparse.ArgumentTypeError(f"{text}: wanted a whole number from 1")
     return int(text)
+
+
+def _path(text: str) -> Path:
+    """A path, not empty."""
+    return Path(not_empty(text))
+
+
+def _memory(text: str) -> str:
+    """A size that Dask can read, and that is not negative."""
+    from dask.utils import parse_bytes  # only here: help needs no Dask
+
+    wanted = argparse.ArgumentTypeError(f"{text}: wanted a size such as 2GiB")
+    if text == "auto":
+        return text
+    if not text.lstrip(" .")[:1].isdecimal():  # a sign, or no number at all
+        raise wanted
+    try:
+        parse_bytes(text)
+    except (ValueError, OverflowError):
+        raise wanted from None
+    return text
 
 
 def _number_or_name(text: str) -> float | str:

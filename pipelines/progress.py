@@ -70,11 +70,16 @@ class ProgressLine:
     verbose: bool = False  # the library's stages and the iterations stay too
     _open: list[str] = field(default_factory=list)  # stages that run, the job's own first
     _title: str = ""
+    _ended: list[events.StageEnded] = field(
+        default_factory=list
+    )  # one stage, as often as it ran, not yet said
+    _iterations: list[events.Iteration] = field(default_factory=list)  # one of each restart, not yet said
     _drawn: float = 0.0
     _bar: tqdm = field(default_factory=lambda: tqdm(disable=True))
 
     def __call__(self, event: events.Event) -> None:
         """Draw one event."""
+        self._say_iteration(event)
         if isinstance(event, events.StageStarted):
             self._start(event)
         elif isinstance(event, events.StageProgress):
@@ -87,6 +92,7 @@ class ProgressLine:
 
     def _start(self, event: events.StageStarted) -> None:
         """A new line, or the same line for a stage inside."""
+        self._say_ended(event.stage)
         self._open.append(event.stage)
         if len(self._open) == 1:
             self._bar = _line(event)
@@ -101,12 +107,31 @@ class ProgressLine:
 
     def _iteration(self, event: events.Iteration) -> None:
         """The iteration's figures at the end of the line or, if asked for, on a line that stays."""
-        figures = ", ".join(f"{name} {value:.4g}" for name, value in event.figures.items())
         if self.verbose:
-            say(f"{'  ' * len(self._open)}{event.stage} {event.iteration}: {figures}")
+            self._iterations.append(event)
         else:
-            self._bar.set_postfix_str(f"iteration {event.iteration}, {figures}", refresh=False)
+            self._bar.set_postfix_str(f"iteration {event.iteration}, {_figures([event])}", refresh=False)
             self._draw()
+
+    def _say_iteration(self, event: events.Event) -> None:
+        """One line for an iteration of all restarts, once an event says that it is over."""
+        said = self._iterations
+        if not said:
+            return
+        first = said[0]
+        same = isinstance(event, events.Iteration) and event.stage == first.stage
+        if same and event.iteration == first.iteration:
+            return
+        say(f"{'  ' * max(len(self._open), 1)}{first.stage} {first.iteration}: {_figures(said)}")
+        said.clear()
+
+    def _say_ended(self, next_stage: str = "") -> None:
+        """One line for a stage inside, with the seconds of all its runs, once another one follows."""
+        said = self._ended
+        if said and said[0].stage != next_stage:
+            seconds = sum(event.seconds for event in said)
+            say(f"{'  ' * max(len(self._open), 1)}{said[0].stage}: {seconds:.2f} s")
+            said.clear()
 
     def _draw(self) -> None:
         """Move the line, unless it moved just now: a short iteration must not wait for the terminal."""
@@ -117,11 +142,20 @@ class ProgressLine:
 
     def _end(self, event: events.StageEnded) -> None:
         """Say how long the stage took; with the job's own stage the moving line goes."""
+        self._say_ended(event.stage if len(self._open) > 1 else "")
         self._open.pop()
         if not self._open:
             self._bar.close()
-        if self.verbose or not self._open:
-            say(f"{'  ' * len(self._open)}{event.stage}: {event.seconds:.2f} s")
+            say(f"{event.stage}: {event.seconds:.2f} s")
+        elif self.verbose:
+            self._ended.append(event)
+
+
+def _figures(iterations: list[events.Iteration]) -> str:
+    """The figures of an iteration; one that differs among the restarts is given for each."""
+    names = iterations[0].figures
+    values = {name: dict.fromkeys(f"{event.figures[name]:.4g}" for event in iterations) for name in names}
+    return ", ".join(f"{name} {' '.join(found)}" for name, found in values.items())
 
 
 def _line(event: events.StageStarted) -> tqdm:

@@ -8,7 +8,25 @@ from __future__ import annotations
 import shlex
 from collections.abc import Sequence
 
+_OUTPUTS = ("--out", "--report")
+_REPLACING = "demo"
+
 
 def command_line(argv: Sequence[str]) -> str:
     """The command as one would type it."""
     return shlex.join(["python", "-m", "pipelines", *argv])
+
+
+def repeatable(command: str) -> str:
+    """The command without the outputs that are there now and would be refused; `demo` replaces its own."""
+    words, kept = iter(shlex.split(command)), []
+    for word in words:
+        name, equals, _ = word.partition("=")
+        if len(name) > 2 and any(
+            option.startswith(name) for option in _OUTPUTS
+        ):  # argparse takes a beginning
+            if not equals:
+                next(words, None)
+            continue
+        kept.append(word)
+    return command if _REPLACING in kept[:4] else shlex.join(kept)

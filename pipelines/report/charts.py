@@ -11,6 +11,7 @@ from pipelines.report import svg
 from pipelines.results import ClusterRun
 
 _NAMED_BARS = 40  # more bars than this get a plain axis
+_TICKS = 20  # more numbers than this run together
 
 
 def spectrum(run: ClusterRun) -> str:
@@ -47,7 +48,7 @@ def sizes(run: ClusterRun) -> str:
     even = counts.sum() / len(counts)
     ax.axhline(even, color=svg.WARM, linewidth=1.2, linestyle="--", label=f"even share: {even:,.0f}")
     if len(counts) <= _NAMED_BARS:
-        ax.set_xticks(np.arange(len(counts)))
+        ax.set_xticks(np.arange(0, len(counts), -(-len(counts) // _TICKS)))
     ax.set_xlabel("cluster")
     ax.set_ylabel("rows")
     ax.set_ylim(0, counts.max() * 1.22)

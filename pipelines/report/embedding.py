@@ -11,7 +11,7 @@ from matplotlib.axes import Axes
 from pipelines.report import svg
 from pipelines.results import ClusterRun
 
-_LABELLED = 30  # more names than this cannot be told apart
+_LABELLED = 20  # the boxes of more names than this lie on top of each other
 
 
 def by_cluster(run: ClusterRun) -> str:

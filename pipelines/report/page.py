@@ -8,6 +8,7 @@ from __future__ import annotations
 from html import escape
 from pathlib import Path
 
+from pipelines.provenance import repeatable
 from pipelines.report import charts, embedding, tables
 from pipelines.results import ClusterRun
 
@@ -35,7 +36,7 @@ def render(run: ClusterRun) -> str:
         _section("Time", _figure(charts.timings(run), "Seconds by stage, in the order they ran.")),
         _section("Data", tables.pairs(_data(run))),
         _section("Settings", tables.pairs(run.settings)),
-        _section("Repeat it", f"<pre>{escape(run.command)}</pre>" + tables.pairs(run.versions)),
+        _section("Repeat it", f"<pre>{escape(repeatable(run.command))}</pre>" + tables.pairs(run.versions)),
     ]
     body = "\n".join(section for section in sections if section)
     return _PAGE.format(title=escape(run.title), facts=escape(_facts(run)), style=_style(), body=body)

@@ -47,7 +47,7 @@ def cross(run: ClusterRun) -> str:
     counts = run.contingency
     order = np.lexsort((-counts.sum(axis=1), counts.argmax(axis=1)))[:_MOST]  # clusters of one class together
     columns = range(min(counts.shape[1], _MOST))
-    names = ["cluster", *(run.data.classes[c] for c in columns), "rows", "largest share"]
+    names = ["cluster", "rows", "largest share", *(run.data.classes[c] for c in columns)]
     head = "".join(f'<th scope="col">{escape(name)}</th>' for name in names)
     body = "".join(_cross_row(int(cluster), counts[cluster], columns) for cluster in order)
     about = (
@@ -62,7 +62,7 @@ def _cross_row(cluster: int, counts: np.ndarray, columns: range) -> str:
     total = max(int(counts.sum()), 1)
     cells = "".join(_cross_cell(int(counts[column]), total) for column in columns)
     sums = f'<td class="sum">{counts.sum():,}</td><td>{counts.max() / total:.0%}</td>'
-    return f'<tr><th scope="row">{cluster}</th>{cells}{sums}</tr>'
+    return f'<tr><th scope="row">{cluster}</th>{sums}{cells}</tr>'
 
 
 def _cross_cell(count: int, total: int) -> str:

@@ -32,6 +32,8 @@ def test_show(capsys: pytest.CaptureFixture[str]) -> None:
         (["show", "mnits"], "no data set named 'mnits'"),
         (["build", "pendigits"], "--out"),
         (["build", "pendigits", "--out", "x", "--part", "all"], "no part 'all'"),
+        (["build", "pendigits", "--out", ""], "--out: the path is empty"),
+        (["build", "pendigits", "--out", "nowhere://bucket/x"], "--out nowhere://bucket/x: "),
         (["biuld"], "invalid choice"),
         ([], "COMMAND"),
     ],

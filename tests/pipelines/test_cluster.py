@@ -57,6 +57,19 @@ def test_outputs_are_whole(groups: Path, tmp_path: Path) -> None:
     assert record["command"].split(" --out")[0] in text
 
 
+def test_labels_and_report_are_announced(
+    groups: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    labels, report = tmp_path / "labels.zarr", tmp_path / "report.html"
+    assert cluster(groups, "--clusters", 3, "--out", labels, "--report", report) == 0
+    assert capsys.readouterr().err.splitlines() == [
+        f"labels: {labels} (a Zarr group; the labels are its array `labels`)",
+        f"report: {report}",
+    ]
+    assert str(report) not in report.read_text(encoding="utf-8")
+    assert str(labels) not in report.read_text(encoding="utf-8")
+
+
 def test_same_seed_same_labels(groups: Path, tmp_path: Path) -> None:
     found = []
     for name in ("a.zarr", "b.zarr"):
@@ -125,12 +138,20 @@ def test_not_a_dataset(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> No
         ("--clusters 3 --bandwidth -1", "bandwidth=-1.0"),
         ("--clusters 3 --bandwidth wide", "bandwidth='wide'"),
         ("--clusters 3 --factor 0", "factor=0.0"),
+        ("--clusters 3 --bandwidth 1e-300", "bandwidth=1e-300"),
+        ("--clusters 3 --bandwidth 1e300", "bandwidth=1e+300"),
+        ("--clusters 3 --bandwidth 30 --factor 2", "factor=2.0"),
         ("--clusters 3 --kernel linear --bandwidth 1", "the linear kernel has no bandwidth"),
         ("--clusters 3 --landmarks 0", "n_landmarks"),
         ("--clusters 3 --components -2", "n_components"),
         ("--clusters 3 --n-init 0", "n_init"),
         ("--clusters 3 --memory-limit much", "much"),
+        ("--clusters 3 --memory-limit -5", "--memory-limit: -5"),
+        ("--clusters 3 --memory-limit 1e400", "--memory-limit: 1e400"),
         ("--clusters 3 --workers 0", "workers"),
+        ("--clusters 3 --out=", "--out: the path is empty"),
+        ("--clusters 3 --report=", "--report: the path is empty"),
+        ("--clusters 3 --out nowhere://bucket/labels", "--out nowhere://bucket/labels: "),
     ],
 )
 def test_bad_options(groups: Path, capsys: pytest.CaptureFixture[str], options: str, message: str) -> None:

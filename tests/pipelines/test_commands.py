@@ -78,6 +78,12 @@ def test_demo_needs_a_folder(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     assert "is not a folder" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("out", ["", " "])
+def test_demo_needs_a_name(out: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["demo", "--out", out]) == 2
+    assert "--out: the path is empty" in capsys.readouterr().err
+
+
 @pytest.mark.skipif(os.name != "posix", reason="sends a POSIX signal to a process group, as a terminal does")
 def test_interrupt(tmp_path: Path) -> None:
     job = subprocess.Popen(

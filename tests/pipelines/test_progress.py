@@ -59,6 +59,26 @@ def test_verbose_shows_all(capsys: pytest.CaptureFixture[str]) -> None:
     assert "inertia 2.5" in lines[0]
 
 
+def test_verbose_says_a_repeated_stage_and_an_iteration_once(capsys: pytest.CaptureFixture[str]) -> None:
+    line = ProgressLine(verbose=True)
+    line(events.StageStarted("fit"))
+    for name, runs in (("seed", 3), ("assign", 2)):
+        for run in range(1, runs + 1):
+            line(events.StageStarted(name))
+            line(events.StageEnded(name, 0.25))
+            if name == "assign":
+                for shift in (0.5, 0.125):  # two restarts
+                    line(events.Iteration(name, run, {"shift": shift, "threshold": 0.1}))
+    line(events.StageEnded("fit", 2.0))
+    assert capsys.readouterr().err.splitlines() == [
+        "  seed: 0.75 s",
+        "  assign 1: shift 0.5 0.125, threshold 0.1",
+        "  assign 2: shift 0.5 0.125, threshold 0.1",
+        "  assign: 0.50 s",
+        "fit: 2.00 s",
+    ]
+
+
 def test_a_terminal_sees_a_bar(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
     with listening(ProgressLine()):

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pipelines.report import render, svg, write_report
+from pipelines.report import charts, embedding, render, svg, tables, write_report
 from tests.pipelines.records import made_up, renamed
 
 VOID = {"meta", "br", "hr", "img", "link", "input"}
@@ -111,6 +111,21 @@ def test_other_sizes(clusters: int, classes: int) -> None:
     text = render(made_up(clusters, classes))
     Page(text)
     assert ("The first 40" in text) == (clusters > 40)
+
+
+@pytest.mark.parametrize(("clusters", "ticks"), [(20, 20), (26, 13), (40, 20)])
+def test_numbers_of_clusters_do_not_run_together(clusters: int, ticks: int) -> None:
+    run = made_up(clusters, 3)
+    assert len(re.findall(r'id="sizes-xtick_\d+"', charts.sizes(run))) == ticks
+    boxes = re.findall(r'id="by-cluster-patch_\d+"', embedding.by_cluster(run))
+    assert (len(boxes) > 20) == (clusters <= 20)
+
+
+def test_totals_come_first_in_the_cross_table() -> None:
+    head = re.findall(r'<th scope="col">([^<]+)', tables.cross(made_up()))
+    assert head == ["cluster", "rows", "largest share", "class 0", "class 1", "class 2"]
+    row = re.search(r"<tbody><tr>(.*?)</tr>", tables.cross(made_up())).group(1)
+    assert re.match(r'<th scope="row">\d+</th><td class="sum">\d+</td><td>\d+%</td><td', row)
 
 
 def test_same_record_same_page() -> None:

@@ -1,0 +1,78 @@
+"""Whether the outputs of a job can be written, asked before any worker starts.
+
+Each refusal names its option; what only the write itself can show is left to it.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from fsspec.core import url_to_fs
+from fsspec.implementations.local import LocalFileSystem
+
+from datasets.address import check_protocol
+from pipelines.failures import InputError
+from pipelines.requests import ClusterRequest
+
+
+def check_outputs(request: ClusterRequest) -> None:
+    """Raise InputError if an output is there already, has no folder to go to, or is in the other's way."""
+    labels = check_labels(request.out) if request.out else None
+    if request.report:
+        check_report(request.report)
+        report = request.report.resolve()
+        if labels and report in (labels, *labels.parents):
+            raise InputError(f"--out {request.out} and --report {request.report}: wanted two different paths")
+
+
+def check_labels(out: str) -> Path | None:
+    """The local folder that the labels will be, or None for a URL elsewhere; raises InputError."""
+    check_protocol(out, "--out")
+    filesystem, path = url_to_fs(out)
+    local = Path(path).resolve() if isinstance(filesystem, LocalFileSystem) else None
+    with _named(f"--out {out}"):
+        if filesystem.exists(path):
+            raise InputError("exists already; remove it or choose another path")
+        if local:
+            _check_folder(local.parent)
+    return local
+
+
+def check_report(path: Path) -> None:
+    """Raise InputError unless a new file can be put there."""
+    with _named(f"--report {path}"):
+        _check_folder(path.parent)
+        if path.exists():
+            raise InputError("exists already; remove it or choose another path")
+        if not path.parent.is_dir():
+            raise InputError(f"there is no folder {path.parent}")
+
+
+def check_folder(folder: Path) -> None:
+    """Raise InputError unless `--out` is a folder to write in, or can become one."""
+    with _named(f"--out {folder}"):
+        _check_folder(folder)
+
+
+def _check_folder(folder: Path) -> None:
+    """The folder, or the nearest one above that exists, must be one and let us write."""
+    while not folder.exists() and folder != folder.parent:
+        folder = folder.parent
+    if not folder.is_dir():
+        raise InputError(f"{folder} is not a folder")
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise InputError(f"{folder} is not writable")
+
+
+@contextmanager
+def _named(output: str) -> Iterator[None]:
+    """Put the option before what is wrong with it."""
+    try:
+        yield
+    except InputError as error:
+        raise InputError(f"{output}: {error}") from None
+    except OSError as error:  # such as a name that is too long, or a folder that may not be looked into
+        raise InputError(f"{output}: {error.strerror or error}") from error
