@@ -141,8 +141,7 @@ def lazy_rows(source: Input, runtime: Runtime) -> RowBlocks:
 
 
 def resident_rows(source: Input, runtime: Runtime, reporter: Reporter, scratch: Scratch) -> RowBlocks:
-    """The table on its grid, ready for many passes: in place, streamed from its store, kept by the workers,
-    or spooled.
+    """The table on its grid, ready for many passes: in place, streamed, kept by the workers, or spooled.
 
     Raises PlanError when it has to be spooled and there is no scratch.
     """
@@ -163,9 +162,7 @@ def resident_rows(source: Input, runtime: Runtime, reporter: Reporter, scratch: 
 
 
 class Scratch:
-    """A folder of one fit under `url`, which the workers must reach; removed at the end. Without a url there
-    is none.
-    """
+    """A folder of one fit under `url`, which the workers reach; removed at the end. None without a url."""
 
     def __init__(self, url: str | os.PathLike[str] | None) -> None:
         self.url = None if url is None else f"{os.fspath(url).rstrip('/')}/daskkernels-{uuid4().hex[:12]}"
@@ -215,9 +212,7 @@ def _write_block(block: Any, writer: ArrayWriter, *, start: int) -> int:
 
 
 def weight_rows(sample_weight: Any, grid: Grid, runtime: Runtime) -> RowBlocks:
-    """Sample weights (n,) on the table's grid in float64, or absent. Raises InputError for a wrong length or
-    bad values.
-    """
+    """Sample weights (n,) on the table's grid in float64, or absent. Raises InputError."""
     if sample_weight is None:
         return absent(grid)
     values = sample_weight

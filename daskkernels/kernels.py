@@ -35,9 +35,7 @@ class Kernel(ABC):
 
     @abstractmethod
     def tile_map(self, tile: Array, scratch: Array | None = None) -> Array:
-        """Turn scaled products into kernel values, in place; `scratch` is a tile of the same shape that may
-        be spoiled.
-        """
+        """Turn scaled products into kernel values, in place; `scratch` is a tile that may be spoiled."""
 
     def needs_scratch(self) -> bool:
         """Whether `tile_map` needs a second tile."""

@@ -23,8 +23,7 @@ Graph = Mapping[Key, Any]
 
 @dataclass(frozen=True)
 class RowBlocks:
-    """A matrix (n, d) or vector (n,) in row blocks on a grid: one graph node a block, and the graph they
-    refer to.
+    """A matrix (n, d) or vector (n,) in row blocks on a grid: a graph node a block, and their graph.
 
     A node without dependencies, such as a read from a store, runs inside the task that uses it.
     """

@@ -40,10 +40,10 @@ def map_rows(
     operands: Sequence[Operand] = (),
     merge: int = 1,
 ) -> RowBlocks:
-    """`function(*blocks, *operands)` for every block: rows in, rows out. `merge` neighbouring blocks become
-    one.
+    """`function(*blocks, *operands)` for every block: rows in, rows out.
 
-    Merged blocks are made one after another inside one task, so that only the results are in memory together.
+    `merge` neighbouring blocks become one: they are made one after another inside one task, so that only the
+    results are in memory together.
     """
     grid = arrays[0].grid
     calls = [_call(function, None, arrays, operands, i) for i in range(grid.n_blocks)]
@@ -69,8 +69,7 @@ def reduce_rows(
     operands: Sequence[Operand] = (),
     numbered: bool = False,
 ) -> Total:
-    """`function(*blocks, *operands)` for every block, then `combine` in a fixed tree of eight. Returns one
-    value.
+    """One value: `function(*blocks, *operands)` for every block, then `combine` in a fixed tree of eight.
 
     With `numbered`, the function also gets `start`, the row number its block begins at.
     """
@@ -146,9 +145,7 @@ def _merged(
 
 
 def take_rows(rows: RowBlocks, indices: np.ndarray, *, stage: str = "take-rows") -> Total:
-    """The rows with these numbers, in this order, as one matrix: one task for each block that holds any of
-    them.
-    """
+    """The rows with these numbers, in this order, as one matrix: a task for each block that holds some."""
     blocks = indices // rows.grid.block_rows
     name = unique(stage)
     order = np.argsort(indices, kind="stable")

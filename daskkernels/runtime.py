@@ -72,9 +72,7 @@ class Runtime(Protocol):
 
 
 class LocalRuntime:
-    """Dask's threaded, synchronous or multiprocessing scheduler, whichever the configuration names (default:
-    threads).
-    """
+    """Dask's threaded (default), synchronous or multiprocessing scheduler, as the configuration says."""
 
     def __init__(self, get: Callable[..., Any] | None = None) -> None:
         self._get = get or dask.threaded.get
@@ -178,9 +176,7 @@ def register(finder: Finder) -> None:
 
 
 def active_runtime() -> Runtime:
-    """The runtime of the active Dask scheduler: a client if there is one, else threads (or what the
-    configuration names).
-    """
+    """The runtime of the active Dask scheduler: a client if there is one, else a local scheduler."""
     for finder in _finders:
         found = finder()
         if found is not None:

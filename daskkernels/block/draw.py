@@ -16,9 +16,7 @@ _MIX2 = np.uint64(0x94D049BB133111EB)
 
 
 def uniforms(key: int, start: int, count: int) -> Array:
-    """Uniform numbers in (0, 1) for the rows start ... start + count - 1 of the stream `key`. Shape (count,),
-    float64.
-    """
+    """Uniform numbers (count,) in (0, 1) for the rows from `start` on of the stream `key`, float64."""
     counter = np.arange(start + 1, start + count + 1, dtype=np.uint64)
     z = _mix(np.uint64(key % 2**64) + counter * _GOLDEN)
     return ((z >> np.uint64(11)).astype(np.float64) + 0.5) * 2.0**-53

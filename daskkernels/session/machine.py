@@ -14,9 +14,7 @@ _known: dict[frozenset[Any], float] = {}  # by the set of workers
 
 
 def measure_machine(client: Client) -> float:
-    """GFLOP/s of float32 matrix products on all workers: one core of each is timed, and counted for each of
-    its threads.
-    """
+    """GFLOP/s of float32 products on all workers: a core of each is timed, counted for each thread."""
     threads = {w: info["nthreads"] for w, info in client.scheduler_info(n_workers=-1)["workers"].items()}
     workers = frozenset(threads.items())
     if workers not in _known:

@@ -151,9 +151,7 @@ class ClusterRuntime:
 
 
 def find_cluster() -> ClusterRuntime | None:
-    """The runtime of the active client, None when Dask's configuration or the absence of a client says
-    otherwise.
-    """
+    """The runtime of the active client, None where Dask's configuration names another scheduler."""
     get = dask.base.get_scheduler()
     client = getattr(get, "__self__", None)
     if not isinstance(client, Client):

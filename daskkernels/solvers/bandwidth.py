@@ -35,9 +35,7 @@ def resolve_kernel(
     reporter: Reporter,
     rng: np.random.Generator,
 ) -> AnyKernel:
-    """The kernel with its bandwidth as a number: a "mean" one by [K eq. 5], a "median" one from a seeded
-    sample of rows.
-    """
+    """The kernel with its bandwidth as a number: "mean" by [K eq. 5], "median" from a seeded sample."""
     if not isinstance(kernel, Stationary) or kernel.resolved:
         return kernel
     if kernel.bandwidth == "mean":

@@ -29,9 +29,7 @@ class ConvergenceWarning(UserWarning):
 
 @dataclass(frozen=True)
 class KMeansFit:
-    """Centers (k, s), weighted inertia, cluster sizes (k,), iterations of the best restart, labels, history
-    of all restarts.
-    """
+    """The best restart: centers (k, s), weighted inertia, cluster sizes (k,), labels; history of all."""
 
     centers: np.ndarray
     inertia: float
@@ -63,8 +61,7 @@ def fit_kmeans(
     runtime: Runtime,
     reporter: Reporter,
 ) -> KMeansFit:
-    """Cluster the rows of B (n, s) into k; one restart for each seed, the one of smallest inertia is
-    returned.
+    """Cluster the rows of B (n, s) into k; of one restart for each seed the one of smallest inertia.
 
     Stops when the centers move less than `tol` times the mean variance of a column (squared, summed), or not
     at all.
@@ -85,9 +82,7 @@ def fit_kmeans(
 
 
 def _filled(centers: np.ndarray, k: int) -> np.ndarray:
-    """k centers: where the data have fewer distinct rows the last is repeated (and its repetitions stay
-    empty).
-    """
+    """k centers: where the data have fewer distinct rows the last is repeated, and these stay empty."""
     return np.concatenate([centers, np.repeat(centers[-1:], k - len(centers), axis=0)])
 
 
@@ -137,9 +132,7 @@ def _relocated(
     runtime: Runtime,
     reporter: Reporter,
 ) -> list[np.ndarray]:
-    """Empty clusters moved to the rows farthest from all centers, distinct ones; they stay where no row is at
-    a distance.
-    """
+    """Empty clusters moved to the farthest distinct rows; they stay where no row is at a distance."""
     count = max(int(e.sum()) for e in empty)
     total = reduce_rows(
         partial(block.farthest, count=count),

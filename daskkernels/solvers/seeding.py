@@ -103,9 +103,7 @@ def _parallel(points: _Points, k: int, seeds: list[np.random.SeedSequence]) -> l
 
 
 def _cluster_candidates(C: np.ndarray, weights: np.ndarray, k: int, rng: np.random.Generator) -> np.ndarray:
-    """The best of ten weighted k-means++ seedings of a few hundred candidates (m, s), each followed by Lloyd
-    steps.
-    """
+    """The best of ten weighted k-means++ seedings of a few hundred candidates (m, s), after Lloyd steps."""
     C = C[weights > 0]
     weights = weights[weights > 0]
     if len(C) <= k:
@@ -128,9 +126,7 @@ def _small_plus_plus(C: np.ndarray, weights: np.ndarray, k: int, rng: np.random.
 def _lloyd(
     C: np.ndarray, weights: np.ndarray, centers: np.ndarray, steps: int = 20
 ) -> tuple[np.ndarray, float]:
-    """Lloyd steps in memory; a cluster that loses all members keeps its center. Returns centers and weighted
-    inertia.
-    """
+    """Lloyd steps in memory: centers and weighted inertia; a cluster without members keeps its center."""
     for _ in range(steps):
         members = np.eye(len(centers))[_squares(C, centers).argmin(axis=1)] * weights[:, None]  # (m, k)
         mass = members.sum(axis=0)
