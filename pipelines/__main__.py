@@ -3,9 +3,18 @@
 The guard matters: worker processes import this module again when they start.
 """
 
+import os
 import sys
 
 from pipelines.cli import main
+from pipelines.failures import INTERRUPTED
 
 if __name__ == "__main__":
-    sys.exit(main())
+    code = main()
+    if code == INTERRUPTED:
+        # CPython ends by the signal itself when the interrupt once passed through an `exec` (as in a dataclass
+        # being made during an import), although it was caught: leave before it can.
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)
+    sys.exit(code)
