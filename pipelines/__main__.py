@@ -12,8 +12,8 @@ from pipelines.failures import INTERRUPTED
 if __name__ == "__main__":
     code = main()
     if code == INTERRUPTED:
-        # CPython ends by the signal itself when the interrupt once passed through an `exec` (as in a dataclass
-        # being made during an import), although it was caught: leave before it can.
+        # CPython ends by the signal itself once an interrupt has passed through an `exec`, as in the making
+        # of a dataclass during an import, even if it was caught: leave before it can.
         sys.stdout.flush()
         sys.stderr.flush()
         os._exit(code)
