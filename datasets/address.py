@@ -12,6 +12,8 @@ def not_empty(text: str) -> str:
     """An argument that names a place; an empty one would be the current folder."""
     if not text.strip():
         raise argparse.ArgumentTypeError("the path is empty")
+    if "\0" in text:
+        raise argparse.ArgumentTypeError("the path holds a NUL character")
     return text
 
 

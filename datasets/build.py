@@ -1,65 +1,142 @@
-"""From a raw file to a Zarr dataset: read in blocks, checked, and written by the library.
+"""From original files to a Zarr dataset: read in blocks, checked, and written by the library.
 
-The check ends with the last block, so a changed raw file leaves a store that was never marked complete.
+The check ends with the last block, so a changed file leaves a store that was never marked complete. The same
+call goes on with an unfinished store; the rows it holds are read again, so that the check covers all of them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+from tqdm import tqdm
 
 import daskkernels as dk
 from datasets.digest import ArrayDigest
-from datasets.readers import ReaderError, Table, open_table
-from datasets.spec import DatasetSpec, Part
+from datasets.fetch import ARRAYS, file_digest, raw_files
+from datasets.readers import ReaderError, ReadOptions, Table, open_table
+from datasets.readers.base import Block
+from datasets.readers.exact import as_type
+from datasets.spec import DatasetSpec, MadeSpec, Part
+from datasets.taken import refuse_complete
 
-Block = np.ndarray | tuple[np.ndarray, np.ndarray]
-BLOCK_BYTES = 8 * 2**20  # held by the reader at a time; the store regroups the rows to its own chunks
+BLOCK_BYTES = 4 * 2**20  # held by the reader at a time; the store regroups the rows to its own chunks
 
 
 def build(
-    spec: DatasetSpec, path: str | Path, *, part: str | None = None, overwrite: bool = False
+    spec: DatasetSpec,
+    path: str | Path,
+    *,
+    part: str | None = None,
+    raw: str | Path | None = None,
+    overwrite: bool = False,
+    say: Callable[[str], None] = lambda _line: None,
 ) -> dk.Dataset:
     """Write one part of a named data set, by default the first, as a Zarr dataset.
 
-    Raises ReaderError when the raw file is missing or does not hold the promised numbers, and what
+    `raw`: the original file, a folder of them, or an .npz file of the decoded arrays; without it they are
+    shipped or downloaded. `say` is told where an unfinished build goes on, and the fingerprints of arrays
+    whose numbers are not known beforehand.
+    Raises ReaderError when a file is missing or does not hold the promised numbers, and what
     `dk.write_dataset` raises when the path is taken or cannot be written.
     """
     chosen = spec.part(part)
-    table = open_part(spec, chosen)
-    return dk.write_dataset(
-        path,
-        verified_blocks(table, chosen, str(spec.raw_path)),
-        feature_names=list(spec.feature_names),
-        source=f"{spec.name} ({chosen.name}): {spec.citation}. {spec.source}. {spec.licence}",
-        overwrite=overwrite,
-    )
+    if not overwrite:
+        refuse_complete(path)
+    if isinstance(spec, MadeSpec) and not is_published(chosen, raw):
+        from datasets.made import build_made
+
+        return build_made(spec, chosen, path, raw=raw, overwrite=overwrite, say=say)
+    files = raw_files(spec, chosen, None if raw is None else Path(raw))
+    rows = PromisedRows(open_part(chosen, files), chosen, str(files[0]), f"{spec.name} {chosen.name}")
+
+    def blocks(start: int) -> Iterator[Any]:
+        if start:
+            say(f"{path}: going on at row {start}")
+        return rows.after(start)
+
+    identity = ", ".join(f"{file.name} (sha256 {file_digest(file)})" for file in files)
+    try:
+        dataset = dk.write_dataset(
+            path,
+            blocks,
+            classes=None if chosen.y is None else spec.classes,
+            feature_names=spec.feature_names,
+            feature_shape=spec.feature_shape,
+            source=f"{spec.name} ({chosen.name}): {spec.citation}. {spec.source}. {spec.licence}",
+            overwrite=overwrite,
+            resume=f"{spec.name} ({chosen.name}) from {identity}",
+        )
+    except KeyboardInterrupt:
+        say(f"{path}: not finished; the same command goes on with it")
+        raise
+    for array in chosen.arrays:
+        if array.sha256 is None:
+            say(f"{array.member}: sha256 {rows.fingerprints[array.member]} (not known beforehand)")
+    return dataset
 
 
-def open_part(spec: DatasetSpec, part: Part) -> Table:
-    """The raw file of one part, shape and type compared with what is promised, before any row is read."""
-    table = open_table(spec.raw_path, X=part.X.member, y=part.y.member if part.y else None)
-    found = ((table.n_rows, table.n_features), table.dtype.str)
-    wanted = (part.X.shape, part.X.dtype)
+def is_published(part: Part, raw: str | Path | None) -> bool:
+    """Whether the user has the published file of data that can also be made."""
+    return raw is not None and Path(raw).name in {file.name for file in part.files}
+
+
+def open_part(part: Part, files: tuple[Path, ...]) -> Table:
+    """The table of one part, its shape compared with what is promised, before any row is read."""
+    if files[0].suffix.lower() == ARRAYS:
+        label = None if part.y is None else part.y.member
+        table = open_table(files[0], ReadOptions(features=part.X.member, label=label))
+    elif part.decode is not None:
+        table = part.decode(*files)
+    else:
+        raise ReaderError(f"{files[0]}: wanted an {ARRAYS} file with the arrays {part.X.member}, ...")
+    wanted = part.X.shape
+    found = (wanted[0] if table.n_rows is None else table.n_rows, table.n_features)
     if found != wanted:
-        name = part.X.member
-        raise ReaderError(f"{spec.raw_path}: array {name!r} has shape and type {found}, wanted {wanted}")
+        raise ReaderError(f"{files[0]}: array {part.X.member!r} has shape {found}, wanted {wanted}")
     return table
 
 
-def verified_blocks(table: Table, part: Part, path: str) -> Iterator[Block]:
-    """Row blocks, with labels where there are any; raises after the last one unless all is as promised."""
-    features = ArrayDigest(np.dtype(part.X.dtype), part.X.shape)
-    labels = ArrayDigest(np.dtype(part.y.dtype), part.y.shape) if part.y else None
-    for X, y in table.blocks(max(1, BLOCK_BYTES // (table.n_features * table.dtype.itemsize))):
-        features.update(X)
-        if labels is None or y is None:
-            yield X
-        else:
-            labels.update(y)
-            yield X, y
-    features.verify(part.X, path)
-    if labels is not None and part.y is not None:
-        labels.verify(part.y, path)
+class PromisedRows:
+    """Rows of a table, compared with what is promised; `fingerprints` of the arrays when all are read."""
+
+    def __init__(self, table: Table, part: Part, path: str, title: str) -> None:
+        self._table, self._part, self._path, self._title = table, part, path, title
+        self._rows = max(1, BLOCK_BYTES // (table.n_features * table.dtype.itemsize))
+        self.fingerprints: dict[str, str] = {}
+
+    def after(self, start: int) -> Iterator[np.ndarray | tuple[np.ndarray, np.ndarray]]:
+        """Blocks from row `start` on, with labels where there are any; those before are read all the same.
+
+        Raises ReaderError after the last block unless all rows are as promised.
+        """
+        digests = [ArrayDigest(np.dtype(array.dtype), array.shape) for array in self._part.arrays]
+        row = 0
+        with tqdm(total=self._part.X.shape[0], desc=self._title, unit=" rows", disable=None) as bar:
+            for block in self._table.blocks(self._rows):
+                arrays = self._as_promised(block, row)
+                for digest, array in zip(digests, arrays, strict=True):
+                    digest.update(array)
+                skip = min(max(0, start - row), len(arrays[0]))
+                row += len(arrays[0])
+                bar.update(len(arrays[0]))
+                if row > start:
+                    rest = [array[skip:] for array in arrays]
+                    yield rest[0] if len(rest) == 1 else (rest[0], rest[1])
+        if row != self._part.X.shape[0]:
+            raise ReaderError(f"{self._path}: {row} rows, wanted {self._part.X.shape[0]}")
+        for digest, array in zip(digests, self._part.arrays, strict=True):
+            self.fingerprints[array.member] = digest.verify(array, self._path)
+
+    def _as_promised(self, block: Block, row: int) -> list[np.ndarray]:
+        """The block's arrays in the promised types. Raises ReaderError for a value that does not fit."""
+        arrays = []
+        for promised, values in zip(self._part.arrays, block, strict=False):
+            try:
+                arrays.append(as_type(np.asarray(values), np.dtype(promised.dtype), row, rounds=True))
+            except ReaderError as error:
+                what = str(error).partition(";")[0]  # there is no type to choose
+                raise ReaderError(f"array {promised.member!r}: {what}", self._path) from error
+        return arrays

@@ -31,13 +31,15 @@ class ArrayDigest:
         """The fingerprint of the rows seen."""
         return self._hash.hexdigest()
 
-    def verify(self, promised: ArraySpec, path: str) -> None:
-        """Raise DigestMismatchError unless the rows seen are the promised array."""
-        if self.hexdigest() != promised.sha256:
+    def verify(self, promised: ArraySpec, path: str) -> str:
+        """The fingerprint; raises DigestMismatchError unless it is the promised one, if that is known."""
+        found = self.hexdigest()
+        if promised.sha256 not in (None, found):
             raise DigestMismatchError(
-                f"{path}: array {promised.member!r} has sha256 {self.hexdigest()}, wanted {promised.sha256}; "
+                f"{path}: array {promised.member!r} has sha256 {found}, wanted {promised.sha256}; "
                 "the file was changed: fetch it again"
             )
+        return found
 
 
 def array_sha256(array: np.ndarray) -> str:

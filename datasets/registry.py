@@ -1,16 +1,34 @@
 """The list of named data sets: the only place that knows all of them.
 
-A new data set is one file in `named/` and one line here.
+A new data set is one file in `named/` and its name here.
 """
 
 from __future__ import annotations
 
 from difflib import get_close_matches
 
-from datasets.named import pendigits
+from datasets.named import (
+    cifar10,
+    cifar10_grey,
+    covtype,
+    higgs,
+    letter,
+    mnist,
+    mnist8m,
+    mushrooms,
+    pendigits,
+    satimage,
+    segment,
+    susy,
+    svhn,
+    timit_like,
+)
 from datasets.spec import DatasetSpec
 
-_SPECS: dict[str, DatasetSpec] = {spec.name: spec for spec in (pendigits.SPEC,)}
+_SMALL = (pendigits, segment, mushrooms, satimage, letter, mnist)
+_LARGE = (cifar10, cifar10_grey, svhn, covtype, susy, higgs)
+_MADE = (mnist8m, timit_like)
+_SPECS: dict[str, DatasetSpec] = {file.SPEC.name: file.SPEC for file in (*_SMALL, *_LARGE, *_MADE)}
 
 
 def names() -> tuple[str, ...]:

@@ -21,7 +21,18 @@ def aligned(rows: Sequence[Sequence[str]], width: int | None = None) -> str:
     lines = []
     for row in rows:
         left = "".join(cell.ljust(size) + _GAP for cell, size in zip(row, widths, strict=False))
-        wrapped = textwrap.wrap(row[-1], max(width - indent, _NARROWEST), break_on_hyphens=False) or [""]
+        wrapped = textwrap.wrap(
+            row[-1], max(width - indent, _NARROWEST), break_on_hyphens=False, break_long_words=False
+        ) or [""]
         lines.append((left + wrapped[0]).rstrip())
         lines += [" " * indent + line for line in wrapped[1:]]
     return "\n".join(lines)
+
+
+def size_text(n_bytes: float) -> str:
+    """1500000 -> '1.5 MB'."""
+    for unit in ("B", "kB", "MB"):
+        if n_bytes < 999.5:
+            return f"{n_bytes:.3g} {unit}"
+        n_bytes /= 1000
+    return f"{n_bytes:.3g} GB"

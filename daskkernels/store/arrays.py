@@ -5,6 +5,7 @@ Dask input is written by one task for each group of whole chunks, so that no two
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -22,6 +23,7 @@ from daskkernels.store.labels import CODE_DTYPE, Coder
 from daskkernels.store.location import Location
 from daskkernels.store.sources import Rows, on_host, refuse_sparse
 from daskkernels.store.survey import boxed, known_lengths, run_blocks
+from daskkernels.store.unfinished import Journal, Progress
 from daskkernels.store.writer import ArrayWriter
 
 MAX_CHUNK_BYTES = 2**31 - 1  # a chunk is written in full, however few rows there are
@@ -46,32 +48,29 @@ class ArrayPlan:
         self._group = self._chunk * max(1, grid.block_rows(n_rows, width, size) // self._chunk)
 
     @property
+    def width(self) -> int:
+        """Number of features."""
+        return int(self._X.shape[1])
+
+    @property
     def in_client(self) -> bool:
         """Whether no task of a scheduler writes."""
         return not (isinstance(self._X, da.Array) or isinstance(self._y, da.Array))
 
-    def write(self, target: Location) -> dict[str, Any]:
-        """Write the arrays; the attributes of the dataset."""
-        X = self._X
-        writers = [ArrayWriter.create(target.url, "X", X.shape, X.dtype, self._chunk)]
-        jobs = [self._job(writers[0], X, None)]
+    def write(self, target: Location, journal: Journal) -> dict[str, Any]:
+        """Write the arrays, or what an earlier attempt has left to do; the attributes of the dataset."""
+        X, again = self._X, journal.request is not None
+        journal.note(Progress())
+        writers = [_writer(again, target, "X", X.shape, X.dtype, self._chunk)]
+        jobs = [_job(writers[0], X, None, self._group)]
         if self._y is not None and self._coder is not None:
             shape = self._y.shape[:1] if self._coder.classes is not None else self._y.shape
-            writers.append(ArrayWriter.create(target.url, "y", shape, self._coder.dtype, self._group))
-            jobs.append(self._job(writers[1], self._y, self._coder))
+            writers.append(_writer(again, target, "y", shape, self._coder.dtype, self._group))
+            jobs.append(_job(writers[1], self._y, self._coder, self._group))
         compute(*(job for job in jobs if job is not None))
         for writer in writers:
             writer.finish()
         return dataset_attributes(X.shape[0], X.shape[1], self._classes, self._names)
-
-    def _job(self, writer: ArrayWriter, rows: Rows, coder: Coder | None) -> da.Array | None:
-        """Write an array of the client at once; for a dask array, the tasks that will write it."""
-        if isinstance(rows, da.Array):
-            return _write_tasks(writer, rows, coder, self._group)
-        for start in range(0, len(rows), self._group):
-            block = rows[start : start + self._group]
-            write_rows(writer, start, len(block), coder, block)
-        return None
 
     def _survey(self, classes: Any) -> Coder | None:
         """How y is stored. Resolves unknown lengths of X and y and the classes of dask labels in one pass."""
@@ -93,6 +92,36 @@ class ArrayPlan:
         return Coder(CODE_DTYPE, labels.merge_distinct(parts) if search else classes)
 
 
+def write_array(url: str, name: str, rows: Rows) -> None:
+    """Write an array (n, ...) of known length into a group: a dask array by the active scheduler."""
+    n_rows, width, size = rows.shape[0], math.prod(rows.shape[1:]), rows.dtype.itemsize
+    chunk = rows_per_chunk(None, n_rows, width, size)
+    writer = ArrayWriter.create(url, name, rows.shape, rows.dtype, chunk)
+    compute(_job(writer, rows, None, chunk * max(1, grid.block_rows(n_rows, width, size) // chunk)))
+    writer.finish()
+
+
+def _job(writer: ArrayWriter, rows: Rows, coder: Coder | None, group: int) -> da.Array | None:
+    """Write what is not there of an array of the client at once; of a dask array, the tasks that will."""
+    todo = writer.unwritten(group)
+    if isinstance(rows, da.Array):
+        return _write_tasks(writer, rows, coder, group, todo) if todo else None
+    for start in todo:
+        block = rows[start : start + group]
+        write_rows(writer, start, len(block), coder, block)
+    return None
+
+
+def _writer(
+    again: bool, target: Location, name: str, shape: tuple[int, ...], dtype: Any, chunk_rows: int
+) -> ArrayWriter:
+    """The writer of an array; `again`: of the one that an earlier attempt has begun, if it has this form."""
+    writer = ArrayWriter.unfinished(target.url, name) if again else None
+    if writer is not None and (writer.shape, writer.dtype, writer.chunk_rows) == (shape, dtype, chunk_rows):
+        return writer
+    return ArrayWriter.create(target.url, name, shape, dtype, chunk_rows, overwrite=again)
+
+
 def write_rows(writer: ArrayWriter, start: int, rows: int, coder: Coder | None, block: Any) -> np.ndarray:
     """Write one group of whole chunks; the work of one task."""
     host = on_host(block)
@@ -103,17 +132,20 @@ def write_rows(writer: ArrayWriter, start: int, rows: int, coder: Coder | None, 
     return boxed(writer.write(start, host if coder is None else coder(host, start)))
 
 
-def _write_tasks(writer: ArrayWriter, rows: da.Array, coder: Coder | None, group: int) -> da.Array:
-    """One task for each group of whole chunks, on blocks that are regrouped to exactly these rows."""
+def _write_tasks(
+    writer: ArrayWriter, rows: da.Array, coder: Coder | None, group: int, starts: list[int]
+) -> da.Array:
+    """A task for each of these groups of whole chunks, on blocks that are regrouped to exactly these rows."""
     n_rows = rows.shape[0]
     lengths = tuple(min(group, n_rows - start) for start in range(0, n_rows, group))
     rows = da.map_blocks(_dense, rows, what=writer.name, dtype=rows.dtype, meta=rows)  # rechunk drops masks
     rows = rows.rechunk((lengths, *((size,) for size in rows.shape[1:])))
-    name = f"store-write-{writer.name}-{tokenize(writer, rows.name)}"
+    name = f"store-write-{writer.name}-{tokenize(writer, rows.name, starts)}"
     tasks: dict[Key, Task] = {}
-    for index, length in enumerate(lengths):
+    for place, start in enumerate(starts):
+        index = start // group
         block = TaskRef((rows.name, index) + (0,) * (rows.ndim - 1))
-        tasks[name, index] = Task((name, index), write_rows, writer, index * group, length, coder, block)
+        tasks[name, place] = Task((name, place), write_rows, writer, start, lengths[index], coder, block)
     return run_blocks(name, tasks, [rows])
 
 

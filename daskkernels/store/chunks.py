@@ -8,13 +8,14 @@ millisecond a chunk and competes with the arithmetic for the cores, and it reads
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 import google_crc32c
 import numpy as np
 from numcodecs.zstd import Zstd  # type: ignore[import-untyped]
 
 CRC_BYTES = 4
+_MAGIC = bytes.fromhex("28b52ffd")
 _ZSTD = Zstd()
 
 
@@ -23,24 +24,49 @@ def chunk_key(name: str, index: int, ndim: int) -> str:
     return f"{name}/c/{index}" + "/0" * (ndim - 1)
 
 
+def chunk_count(shape: tuple[int, ...], rows: int) -> int:
+    """Number of chunk files of an array."""
+    return -(-shape[0] // rows)
+
+
+def each_key(name: str, shape: tuple[int, ...], rows: int) -> Iterator[str]:
+    """All chunk files of an array, in the order of the rows, one after the other."""
+    return (chunk_key(name, index, len(shape)) for index in range(chunk_count(shape, rows)))
+
+
 def chunk_keys(name: str, shape: tuple[int, ...], rows: int) -> list[str]:
     """All chunk files of an array, in the order of the rows."""
-    return [chunk_key(name, index, len(shape)) for index in range(-(-shape[0] // rows))]
+    return list(each_key(name, shape, rows))
+
+
+def most_bytes(chunk_bytes: int) -> int:
+    """The longest file that a chunk can become: zstd adds little to what it cannot compress."""
+    return chunk_bytes + chunk_bytes // 128 + 1024
+
+
+def check(raw: bytes, chunk_bytes: int) -> None:
+    """Check a chunk file before memory is taken for what it says it holds. Raises ValueError in words."""
+    body = memoryview(raw)[:-CRC_BYTES]
+    stored = int.from_bytes(raw[-CRC_BYTES:], "little")
+    if len(raw) <= CRC_BYTES or google_crc32c.value(np.frombuffer(body, np.uint8)) != stored:
+        raise ValueError(f"its checksum does not match ({len(raw)} bytes, truncated or altered)")
+    size = content_size(body)
+    if size is None:
+        raise ValueError("it does not decompress (no zstd frame that says how many bytes it holds)")
+    if size != chunk_bytes:
+        raise ValueError(f"it holds {size} bytes instead of {chunk_bytes}: the chunk of another array")
 
 
 def decode(raw: bytes, out: np.ndarray, skip: int, chunk_bytes: int) -> None:
-    """Check and decompress one chunk file into `out`, the rows after the first `skip` bytes of the chunk.
+    """Decompress one checked chunk file into `out`, the rows after the first `skip` bytes of the chunk.
 
     A whole chunk is decompressed in place: fresh buffers can cost as much in page faults as decompressing.
     Raises ValueError with the reason in words.
     """
     body = memoryview(raw)[:-CRC_BYTES]
-    stored = int.from_bytes(raw[-CRC_BYTES:], "little")
-    if len(raw) <= CRC_BYTES or google_crc32c.value(np.frombuffer(body, np.uint8)) != stored:
-        raise ValueError(f"its checksum does not match ({len(raw)} bytes, truncated or altered)")
     target = out.reshape(-1).view(np.uint8)
     try:
-        if target.size == chunk_bytes == content_size(body):
+        if target.size == chunk_bytes:
             _ZSTD.decode(body, target)
             return
         plain = np.frombuffer(_ZSTD.decode(body), np.uint8)
@@ -53,7 +79,7 @@ def decode(raw: bytes, out: np.ndarray, skip: int, chunk_bytes: int) -> None:
 
 def content_size(frame: memoryview) -> int | None:
     """Bytes that a zstd frame decompresses to, from its header (RFC 8878, 3.1.1.1); None if not there."""
-    if len(frame) < 5:
+    if len(frame) < 5 or frame[:4] != _MAGIC:
         return None
     descriptor = frame[4]
     single_segment = descriptor >> 5 & 1

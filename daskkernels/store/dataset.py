@@ -5,46 +5,54 @@ The metadata is covered by a digest, the chunk files by their checksums and by a
 
 from __future__ import annotations
 
-import dataclasses
 import hashlib
 import json
 import os
-import warnings
+import re
+import reprlib
 from dataclasses import dataclass, field
 from typing import Any
 
 import dask.array as da
 import numpy as np
-from dask.base import compute
-from dask.task_spec import Task
-from dask.tokenize import tokenize
-from dask.typing import Key
 
 from daskkernels.grid import Grid
-from daskkernels.store import chunks
+from daskkernels.store import checked
+from daskkernels.store.attributes import Attributes, Label
+from daskkernels.store.checked import checked_array
 from daskkernels.store.errors import (
     DigestError,
     FormatError,
     IncompleteWriteError,
-    LengthMismatchError,
     MetadataError,
-    MissingChunkWarning,
     NotADatasetError,
 )
 from daskkernels.store.location import Location
+from daskkernels.store.marks import marks_of, read_json
 from daskkernels.store.reader import Reader, to_dask
-from daskkernels.store.survey import boxed, run_blocks
-from daskkernels.store.writer import content_of, marks_of, open_array, raise_missing, read_json
+from daskkernels.store.unfinished import FORMAT
 
-FORMAT = 1
-Label = str | int | bool
+DATASET = "dataset"  # the kind of a group that names none
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}")
 
 
 @dataclass(frozen=True)
 class Dataset:
     """A stored dataset: `X` (n_rows, n_features) and, if there is one, `y` as lazy dask arrays.
 
-    `classes` are the label values in the order of the codes in `y`, or None when `y` holds numbers.
+    `open_dataset` and `write_dataset` return it; estimators take it in the place of its `X`.
+
+    Attributes
+    ----------
+    path : where it is.
+    n_rows, n_features, dtype : shape and type of `X`.
+    classes : label values in the order of the codes in `y`, None when `y` holds numbers.
+    feature_names : names of the columns, or None.
+    feature_shape : (height, width) or (height, width, channels) where each row is an image, else None.
+    source : what its writer noted about where it comes from.
+    digest : sha256 of its metadata, by which a model knows its dataset.
+    chunk_rows : rows of a chunk on disk.
+    features, targets : readers of X and y without Dask, `features[0:1024]` is numpy; targets may be None.
     """
 
     path: str
@@ -58,6 +66,7 @@ class Dataset:
     chunk_rows: int
     features: Reader = field(repr=False)
     targets: Reader | None = field(repr=False)
+    feature_shape: tuple[int, ...] | None = None
 
     @property
     def X(self) -> da.Array:  # noqa: N802 - the name in the mathematics
@@ -79,20 +88,30 @@ def open_dataset(
 ) -> Dataset:
     """Open a dataset after checking its metadata, digest, lengths and list of chunk files.
 
-    `verify=True` also reads and checks every chunk, with the active Dask scheduler. `allow_missing=True`
-    reads missing chunks as zeros, with a warning. Cost: one look at every file name. Raises a StoreError that
-    names the file: NotADatasetError, IncompleteWriteError, DigestError, MissingChunkError, MetadataError,
-    FormatError, LengthMismatchError; with `verify` also BlockReadError.
+    Parameters
+    ----------
+    path : a folder or fsspec URL.
+    verify : whether every chunk is read and checked, too, with the active Dask scheduler.
+    allow_missing : whether missing chunks are read as zeros, with a MissingChunkWarning.
+
+    Cost: one look at every file name.
+
+    Raises a StoreError that names the file: NotADatasetError, IncompleteWriteError, DigestError,
+    MissingChunkError, MetadataError, FormatError, LengthMismatchError; with `verify` also BlockReadError.
     """
     location = Location.of(path)
-    attributes = _group_attributes(location)
+    attributes = _group_attributes(location, DATASET)
     names = [name for name in ("X", "y") if location.exists(f"{name}/zarr.json")]
     _check_digest(location, attributes, names)
-    readers = [_checked_array(location, name, allow_missing) for name in names]
+    if "X" not in names:
+        raise MetadataError(f"{location.url} has no array 'X'")
+    readers = [checked_array(location, name, allow_missing) for name in names]
     dataset = _assemble(location, attributes, readers)
     if verify:
-        for reader in readers:
-            _verify(location, reader)
+        checked.verify(location, dataset.features)
+        if dataset.targets is not None:
+            codes = None if dataset.classes is None else len(dataset.classes)
+            checked.verify(location, dataset.targets, codes)
     return dataset
 
 
@@ -105,9 +124,8 @@ def group_marks(location: Location) -> dict[str, Any]:
     parsed = read_json(location, "zarr.json")
     marks = marks_of(parsed)
     if parsed.get("node_type") != "group" or marks is None or "format" not in marks:
-        raise NotADatasetError(
-            f"{location.url} is a Zarr {parsed.get('node_type')}, but not a daskkernels dataset"
-        )
+        found = reprlib.repr(parsed.get("node_type")).strip("'")
+        raise NotADatasetError(f"{location.url} is a Zarr {found}, but not a daskkernels dataset")
     return marks
 
 
@@ -121,105 +139,66 @@ def digest_of(location: Location, attributes: dict[str, Any], names: list[str]) 
     return total.hexdigest()
 
 
-def _group_attributes(location: Location) -> dict[str, Any]:
+def checked_marks(location: Location, kind: str) -> dict[str, Any]:
+    """Attributes of a whole group that lists its arrays. Raises NotADatasetError, DigestError and others."""
+    marks = _group_attributes(location, kind)
+    names = marks.get("arrays")
+    if not isinstance(names, list) or not all(isinstance(n, str) and _NAME.fullmatch(n) for n in names):
+        raise MetadataError(
+            f"{location.path('zarr.json')}: arrays must be a list of plain names, got {reprlib.repr(names)}"
+        )
+    missing = [name for name in names if not location.exists(f"{name}/zarr.json")]
+    if missing:
+        raise MetadataError(f"{location.url} has no array {missing[0]!r}")
+    _check_digest(location, marks, names)
+    return marks
+
+
+def _group_attributes(location: Location, kind: str) -> dict[str, Any]:
     marks = group_marks(location)
     document = location.path("zarr.json")
+    found = marks.get("kind", DATASET)
+    if found != kind:
+        shown = reprlib.repr(found).strip("'")
+        raise NotADatasetError(f"{location.url} is a {shown}, wanted a {kind}")
     if marks["format"] != FORMAT:
-        raise FormatError(f"{document}: format {marks['format']!r}, but this version reads format {FORMAT}")
+        shown = reprlib.repr(marks["format"])
+        raise FormatError(f"{document}: format {shown}, but this version reads format {FORMAT}")
     if marks.get("complete") is not True:
         raise IncompleteWriteError(
             f"the dataset {location.url} was not written to its end ({document} does not say complete): "
-            "write it again with overwrite=True"
+            "write it again with overwrite=True, or go on with the resume= it was begun with"
         )
     return marks
 
 
 def _check_digest(location: Location, attributes: dict[str, Any], names: list[str]) -> None:
-    if attributes.get("digest") != digest_of(location, attributes, names):
-        files = ", ".join(
-            location.path(key) for key in ["zarr.json", *(f"{name}/zarr.json" for name in names)]
-        )
+    files = ", ".join(location.path(key) for key in ["zarr.json", *(f"{name}/zarr.json" for name in names)])
+    try:
+        found = digest_of(location, attributes, names)
+    except (OSError, RecursionError) as error:
+        raise MetadataError(f"the metadata of {location.url} cannot be read ({files}): {error}") from error
+    if attributes.get("digest") != found:
         raise DigestError(
             f"the metadata of {location.url} was altered: {files} do not match the stored digest"
         )
-    if "X" not in names:
-        raise MetadataError(f"{location.url} has no array 'X'")
-
-
-def _checked_array(location: Location, name: str, allow_missing: bool) -> Reader:
-    reader = open_array(location.url, name)
-    keys = chunks.chunk_keys(name, reader.shape, reader.chunk_rows)
-    missing = location.missing(keys, name)
-    if not allow_missing:
-        raise_missing(location, name, missing)
-        return reader
-    if missing:
-        warnings.warn(
-            f"array {name!r} of {location.url}: {len(missing)} of {len(keys)} chunks missing, read as zeros "
-            f"(the first is {location.path(missing[0])})",
-            MissingChunkWarning,
-            stacklevel=4,
-        )
-    return dataclasses.replace(reader, allow_missing=True)
 
 
 def _assemble(location: Location, attributes: dict[str, Any], readers: list[Reader]) -> Dataset:
-    document = location.path("zarr.json")
+    said = Attributes.of(location.path("zarr.json"), attributes)
     X, y = readers[0], readers[1] if len(readers) > 1 else None
-    try:
-        n_rows, n_features = int(attributes["n_rows"]), int(attributes["n_features"])
-        classes, names = attributes["classes"], attributes["feature_names"]
-        source, digest = attributes["source"], str(attributes["digest"])
-    except (KeyError, TypeError, ValueError) as error:
-        raise MetadataError(f"{document}: attribute missing or of the wrong type: {error}") from error
-    if X.shape != (n_rows, n_features):
-        raise LengthMismatchError(f"{document} says {n_rows} x {n_features}, but array 'X' is {X.shape}")
-    if y is not None and (y.shape[0] != n_rows or y.ndim > 2):
-        raise LengthMismatchError(f"{document}: array 'X' has {n_rows} rows, but array 'y' is {y.shape}")
-    if names is not None and len(names) != n_features:
-        raise LengthMismatchError(f"{document}: {len(names)} feature names for {n_features} features")
+    said.check(X, y)
     return Dataset(
         path=location.url,
-        n_rows=n_rows,
-        n_features=n_features,
+        n_rows=said.n_rows,
+        n_features=said.n_features,
         dtype=X.dtype,
-        classes=None if classes is None else tuple(classes),
-        feature_names=None if names is None else tuple(names),
-        source=source,
-        digest=digest,
+        classes=said.classes,
+        feature_names=said.feature_names,
+        source=said.source,
+        digest=said.digest,
         chunk_rows=X.chunk_rows,
         features=X,
         targets=y,
+        feature_shape=said.feature_shape,
     )
-
-
-def _verify(location: Location, reader: Reader) -> None:
-    """Read every row, and compare the order of the chunk files with the one that was written."""
-    _read_all(reader)
-    if reader.allow_missing:
-        return
-    keys = chunks.chunk_keys(reader.name, reader.shape, reader.chunk_rows)
-    document = f"{reader.name}/zarr.json"
-    marks = marks_of(read_json(location, document)) or {}
-    if content_of(location, reader.name, keys) != marks.get("content"):
-        raise DigestError(
-            f"array {reader.name!r} of {location.url}: every chunk file is sound, but they are not those "
-            f"that were written ({location.path(document)}): chunk files were exchanged"
-        )
-
-
-def _read_all(reader: Reader) -> None:
-    rows = reader.chunk_rows * max(
-        1, 2**22 // max(1, reader.nbytes // max(1, len(reader)) * reader.chunk_rows)
-    )
-    starts = range(0, len(reader), rows)
-    name = f"store-verify-{tokenize(reader, rows)}"
-    tasks: dict[Key, Task] = {
-        (name, index): Task((name, index), _read_and_drop, reader, start, start + rows)
-        for index, start in enumerate(starts)
-    }
-    compute(run_blocks(name, tasks, []))
-
-
-def _read_and_drop(reader: Reader, start: int, stop: int) -> np.ndarray:
-    return boxed(len(reader[start:stop]))

@@ -62,5 +62,9 @@ class StaleReaderError(BlockReadError):
     """The array was replaced after it was opened."""
 
 
+class ModelError(StoreError):
+    """A model can not be saved, or what is stored is not one that can be loaded."""
+
+
 class MissingChunkWarning(UserWarning):
     """Chunks that are not stored are read as the fill value."""

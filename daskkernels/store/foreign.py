@@ -11,7 +11,6 @@ import json
 import math
 import os
 import threading
-import warnings
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,6 +21,8 @@ from zarr.storage import FsspecStore, LocalStore
 
 from daskkernels.store.errors import BlockReadError, MissingChunkWarning
 from daskkernels.store.location import Location
+
+from ..callers import warn
 
 _MAX_OPEN = 32
 
@@ -107,11 +108,10 @@ def _warn_missing(array: Any) -> None:
     ):
         return  # Zarr before 3.1.4 counts whole shards here
     if stored < wanted:
-        warnings.warn(
+        warn(
             f"{array.store_path}: {wanted - stored} of {wanted} chunks not stored, read as the fill value "
             f"{array.fill_value}",
             MissingChunkWarning,
-            stacklevel=4,
         )
 
 

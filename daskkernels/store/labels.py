@@ -59,11 +59,18 @@ def _object_values(flat: np.ndarray, first_row: int) -> np.ndarray:
     if all(isinstance(value, bool | np.bool_) for value in values):
         return values.astype(bool)
     if all(isinstance(value, int | np.integer) and not isinstance(value, bool) for value in values):
-        return values.astype(np.int64)
+        return _int64(values)
     found = sorted({type(value).__name__ for value in values})
     raise LabelError(
         f"y mixes or holds {', '.join(found)}: give strings, bools or integers as labels, floats as floats"
     )
+
+
+def _int64(values: np.ndarray) -> np.ndarray:
+    try:
+        return values.astype(np.int64)
+    except OverflowError:
+        raise LabelError("y holds integer labels that do not fit in 64 signed bits") from None
 
 
 def _refuse_trailing_nul(values: np.ndarray, first_row: int) -> None:

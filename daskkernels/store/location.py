@@ -5,12 +5,13 @@ Local files are read without fsspec, because this is the innermost step of every
 
 from __future__ import annotations
 
-import io
 import os
+import reprlib
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import islice
 from pathlib import Path
 
 import fsspec
@@ -18,9 +19,12 @@ from fsspec.core import url_to_fs
 from zarr.abc.store import Store
 from zarr.storage import FsspecStore, LocalStore
 
+from daskkernels.store import plainfile
 from daskkernels.store.errors import NotADatasetError
 
 Stamp = tuple[int, int, int]  # inode, time of change in ns, size
+MAX_METADATA = 2**28  # bytes of a metadata file; the longest lists of names and classes take a tenth of it
+SHOWN = 3  # missing files that a message names
 
 
 @dataclass(frozen=True)
@@ -37,11 +41,15 @@ class Location:
             raise TypeError(f"path must be a str, a Path or an fsspec URL, got {type(path).__name__}")
         if not text:
             raise NotADatasetError("path is empty: give a folder or an fsspec URL")
-        if text.startswith(("file://", "local://")):
-            text = str(url_to_fs(text)[1])
-        if "://" in text:
-            return cls(text.rstrip("/"))
-        return cls(os.path.normpath(Path(text).expanduser().absolute()))
+        try:
+            if text.startswith(("file://", "local://")):
+                text = str(url_to_fs(text)[1])
+            if "://" in text:
+                _check_protocols(text)
+                return cls(text.rstrip("/"))
+            return cls(os.path.normpath(Path(text).expanduser().absolute()))
+        except (ValueError, ImportError, RuntimeError) as error:  # expanduser: no such user
+            raise NotADatasetError(f"path {reprlib.repr(text)} cannot be used: {error}") from error
 
     @property
     def is_local(self) -> bool:
@@ -84,20 +92,19 @@ class Location:
         """Whether this is a local folder with nothing in it (object stores have no empty folders)."""
         return self.is_local and Path(self.url).is_dir() and not any(Path(self.url).iterdir())
 
-    def read(self, key: str) -> bytes:
-        """The bytes of one file. Raises FileNotFoundError or another OSError."""
+    def read(self, key: str, most: int = MAX_METADATA) -> bytes:
+        """The bytes of one file, `most` at most. Raises FileNotFoundError or another OSError."""
         if self.is_local:
-            with io.FileIO(self.path(key)) as file:  # a Path costs as much as reading a small chunk
-                return file.readall()
+            return plainfile.read(self.url, key, most)
         fs, root = _filesystem(self.url)
         return bytes(fs.cat_file(f"{root}/{key}"))
 
-    def read_many(self, keys: Sequence[str]) -> Iterator[bytes | OSError]:
+    def read_many(self, keys: Sequence[str], most: int) -> Iterator[bytes | OSError]:
         """The bytes of several files in order; remote ones are fetched together to hide the latency."""
         if self.is_local:
             for key in keys:
                 try:
-                    yield self.read(key)
+                    yield self.read(key, most)
                 except OSError as error:
                     yield error
             return
@@ -110,9 +117,7 @@ class Location:
             return
         for key in keys:
             try:
-                with io.FileIO(self.path(key)) as file:
-                    file.seek(max(0, file.seek(0, os.SEEK_END) - size))
-                    yield file.readall()
+                yield plainfile.tail(self.url, key, size)
             except OSError as error:
                 yield error
 
@@ -128,14 +133,32 @@ class Location:
                 yield bytes(found)
 
     def missing(self, keys: Sequence[str], folder: str) -> list[str]:
-        """Which of these files, all below one folder, are not there."""
-        if self.is_local:
-            top = Path(self.url)
-            return [key for key in keys if not (top / key).is_file()]
+        """Which of these files, all below one folder, are not there. Raises OSError for a link."""
+        return list(self._absent(keys, None if self.is_local else self._found(folder)))
+
+    def gaps(self, keys: Iterable[str], count: int, folder: str) -> tuple[int, list[str]]:
+        """How many of `count` files below one folder are not there, and the first of them. Raises OSError.
+
+        No more names are made than there are files: `count` may be what a stranger claims.
+        """
+        found = None if self.is_local else self._found(folder)
+        looked = (plainfile.entries(self.url, folder) if found is None else len(found)) + SHOWN
+        absent = list(self._absent(islice(keys, looked), found))
+        return len(absent) + max(0, count - looked), absent
+
+    def names(self) -> set[str]:
+        """What lies directly in the folder and holds a file."""
+        return {key.lstrip("/").partition("/")[0] for key in self._found("")}
+
+    def _found(self, folder: str) -> set[str]:
         fs, root = _filesystem(self.url)
         fs.invalidate_cache()
-        found = set(fs.find(f"{root}/{folder}"))
-        return [key for key in keys if f"{root}/{key}" not in found]
+        return {name.removeprefix(f"{root}/") for name in fs.find(f"{root}/{folder}")}
+
+    def _absent(self, keys: Iterable[str], found: set[str] | None) -> Iterator[str]:
+        if found is not None:
+            return (key for key in keys if key not in found)
+        return (key for key in keys if not plainfile.is_there(self.url, key))
 
     def stamp(self, key: str) -> Stamp | None:
         """What changes when a local file is replaced; None where asking would cost a request."""
@@ -180,3 +203,9 @@ class Location:
 def _filesystem(url: str) -> tuple[fsspec.AbstractFileSystem, str]:
     fs, root = url_to_fs(url)
     return fs, str(root).rstrip("/")
+
+
+def _check_protocols(url: str) -> None:
+    """Raise ValueError for an unknown protocol, ImportError for one whose package is not there."""
+    for link in url.split("::"):  # a chain such as simplecache::s3://bucket/key
+        fsspec.get_filesystem_class(link.partition("://")[0])

@@ -138,26 +138,48 @@ def _read_ours(reader: Reader, start: int, stop: int) -> np.ndarray:
     location = Location(reader.url)
     _check_unchanged(location, reader)
     rows = reader.chunk_rows
-    out = np.empty((stop - start, *reader.shape[1:]), reader.dtype)
+    row_bytes = reader.nbytes // len(reader)
     indices = range(start // rows, -(-stop // rows))
     keys = [chunks.chunk_key(reader.name, index, reader.ndim) for index in indices]
-    row_bytes = reader.nbytes // len(reader)
-    for index, key, raw in zip(indices, keys, location.read_many(keys), strict=True):
+    out: np.ndarray | None = None  # memory is taken when the first chunk file has kept what the shape says
+    for index, key, raw in zip(
+        indices, keys, location.read_many(keys, chunks.most_bytes(rows * row_bytes)), strict=True
+    ):
         low, high = max(start, index * rows), min(stop, (index + 1) * rows)
+        found = _checked_chunk(reader, location, key, raw, rows * row_bytes)
+        out = np.empty((stop - start, *reader.shape[1:]), reader.dtype) if out is None else out
         part = out[low - start : high - start]
-        if isinstance(raw, FileNotFoundError) and reader.allow_missing:
+        if found is None:
             part[...] = 0
             continue
-        where = f"array {reader.name!r} of {reader.url}: chunk file {location.path(key)}"
-        if isinstance(raw, FileNotFoundError):
-            raise MissingChunkError(f"{where} is missing; restore it or write the data again")
-        if isinstance(raw, OSError):
-            raise BlockReadError(f"{where} cannot be read: {raw}") from raw
         try:
-            chunks.decode(raw, part, (low - index * rows) * row_bytes, rows * row_bytes)
+            chunks.decode(found, part, (low - index * rows) * row_bytes, rows * row_bytes)
         except ValueError as error:
-            raise BlockReadError(f"{where} is damaged: {error}") from error
+            raise BlockReadError(f"{_where(reader, location, key)} is damaged: {error}") from error
+    assert out is not None
     return out
+
+
+def _checked_chunk(
+    reader: Reader, location: Location, key: str, raw: bytes | OSError, chunk_bytes: int
+) -> bytes | None:
+    """The bytes of a chunk file whose checksum and size are right; None for one that may be missing."""
+    if isinstance(raw, FileNotFoundError):
+        if reader.allow_missing:
+            return None
+        where = _where(reader, location, key)
+        raise MissingChunkError(f"{where} is missing; restore it or write the data again")
+    if isinstance(raw, OSError):
+        raise BlockReadError(f"{_where(reader, location, key)} cannot be read: {raw}") from raw
+    try:
+        chunks.check(raw, chunk_bytes)
+    except ValueError as error:
+        raise BlockReadError(f"{_where(reader, location, key)} is damaged: {error}") from error
+    return raw
+
+
+def _where(reader: Reader, location: Location, key: str) -> str:
+    return f"array {reader.name!r} of {reader.url}: chunk file {location.path(key)}"
 
 
 def fingerprint(metadata: bytes) -> str:

@@ -12,16 +12,19 @@ import dask.array as da
 import numpy as np
 from dask.array.utils import meta_from_array
 
+from daskkernels.frames import (
+    NUMERIC,
+    common_dtype,
+    feature_names,
+    is_frame,
+    lazy_values,
+    package_of,
+    unwrapped,
+)
 from daskkernels.store.errors import ShapeError
 from daskkernels.store.reader import reader_of, to_dask
-from daskkernels.store.writer import NUMERIC
 
 Rows = np.ndarray | da.Array
-
-
-def package_of(x: object) -> str:
-    """First part of the name of the module that defines the type of `x`."""
-    return type(x).__module__.partition(".")[0]
 
 
 def is_stream(x: object) -> bool:
@@ -30,6 +33,25 @@ def is_stream(x: object) -> bool:
         return True
     plain = isinstance(x, str | bytes | dict | list | tuple | np.ndarray | da.Array)
     return isinstance(x, Iterable) and not plain and not hasattr(x, "__array__") and not hasattr(x, "dtype")
+
+
+def is_function(x: object) -> bool:
+    """Whether `x` is a function from a row number to the blocks from there on."""
+    return callable(x) and not hasattr(x, "__array__") and not hasattr(x, "dtype")
+
+
+def stream_from(X: Any, y: Any, start: int, restart: bool) -> Iterator[tuple[np.ndarray, np.ndarray | None]]:
+    """The blocks from row `start` on, of a function or of an iterator. Raises TypeError."""
+    if not is_function(X):
+        if restart:
+            raise TypeError(
+                f"resume needs X as a function start_row -> blocks, or as an array, got {type(X).__name__}, "
+                "which can not be begun again"
+            )
+        return stream_blocks(X, y)
+    if y is not None:
+        raise TypeError("X is a function that returns blocks: give y in pairs (X_block, y_block)")
+    return stream_blocks(X(start), None)
 
 
 def refuse_sparse(x: object, what: str) -> None:
@@ -52,15 +74,11 @@ def on_host(block: Any) -> np.ndarray:
 
 def feature_rows(X: Any) -> tuple[Rows, tuple[str, ...] | None]:
     """`X` as numpy or dask, with the feature names it carries. Raises TypeError, ShapeError."""
-    names: tuple[str, ...] | None = None
     refuse_sparse(X, "X")
-    if package_of(X) == "xarray":
-        X, names = _from_xarray(X)
-    elif hasattr(X, "columns") and hasattr(X, "dtypes"):
-        return _from_frame(X)
-    rows = _array(X, "X")
+    names = feature_names(X)
+    rows = _from_frame(X) if is_frame(X) else _array(unwrapped(X), "X")
     check_features(rows)
-    return rows, names
+    return rows, names if names is None or all(isinstance(name, str) for name in names) else None
 
 
 def check_features(rows: Any) -> None:
@@ -83,10 +101,9 @@ def check_features(rows: Any) -> None:
 def target_rows(y: Any) -> Rows:
     """`y` as numpy or dask, (n,) or (n, l). Raises TypeError, ShapeError."""
     refuse_sparse(y, "y")
-    if package_of(y) == "xarray":
-        y, _ = _from_xarray(y)
-    elif hasattr(y, "to_dask_array"):
-        y = _dask_labels(y)
+    y = unwrapped(y)
+    if hasattr(y, "to_dask_array"):
+        y = lazy_values(y)
     elif hasattr(y, "to_numpy"):
         y = y.to_numpy()
     elif isinstance(y, list | tuple):
@@ -121,8 +138,8 @@ def stream_blocks(X: Any, y: Any) -> Iterator[tuple[np.ndarray, np.ndarray | Non
 def feature_block(block: Any) -> np.ndarray:
     """One block of an iterator, which may have no rows."""
     refuse_sparse(block, "a block of X")
-    if hasattr(block, "columns") and hasattr(block, "dtypes"):
-        block = block.to_numpy(dtype=_common_dtype(block))
+    if is_frame(block):
+        block = block.to_numpy(dtype=common_dtype(block))
     rows = on_host(block)
     if rows.ndim == 0:
         raise TypeError(
@@ -149,56 +166,19 @@ def _array(x: Any, what: str) -> Rows:
     return on_host(x)
 
 
-def _from_xarray(x: Any) -> tuple[Any, tuple[str, ...] | None]:
-    if not hasattr(x, "dims") or not hasattr(x, "data"):
-        raise TypeError(f"an xarray DataArray is wanted, got {type(x).__name__}: take one of its variables")
-    names = None
-    if len(x.dims) == 2 and x.dims[1] in x.coords:
-        names = _names(x.coords[x.dims[1]].values.tolist())
-    return x.data, names
-
-
-def _from_frame(frame: Any) -> tuple[Rows, tuple[str, ...] | None]:
-    dtype = _common_dtype(frame)
-    if hasattr(frame, "to_dask_array"):
-        rows: Rows = frame.astype(dtype).to_dask_array()
-    else:
-        rows = frame.to_numpy(dtype=dtype)
-    check_features(rows)
-    return rows, _names(list(frame.columns))
-
-
-def _common_dtype(frame: Any) -> np.dtype[Any]:
-    """The numpy type that holds every column. Raises TypeError with the first column that is not numeric."""
-    kinds = []
-    for name, dtype in zip(frame.columns, frame.dtypes, strict=True):
-        kind = getattr(dtype, "kind", "O")
-        if "Sparse" in type(dtype).__name__:
-            raise TypeError(f"column {name!r} of X is sparse: convert it with .sparse.to_dense()")
-        if kind not in NUMERIC:
-            raise TypeError(f"column {name!r} of X is {dtype}: encode it as numbers, or drop it")
-        kinds.append(dtype if isinstance(dtype, np.dtype) else np.dtype(np.float64))
-    if not kinds:
+def _from_frame(frame: Any) -> Rows:
+    if len(frame.columns) == 0:
         raise ShapeError("X must have at least one feature, got a frame without columns")
-    return np.result_type(*kinds)
-
-
-def _dask_labels(series: Any) -> da.Array:
-    dtypes = list(series.dtypes) if series.ndim == 2 else [series.dtype]
-    if all(isinstance(dtype, np.dtype) and dtype.kind in NUMERIC for dtype in dtypes):
-        rows: da.Array = series.to_dask_array()
-        return rows
-    floats = all(getattr(dtype, "kind", "O") == "f" for dtype in dtypes)
-    converted: da.Array = series.astype("float64" if floats else object).to_dask_array()
-    return converted
+    dtype = common_dtype(frame)
+    rows: Rows = (
+        frame.astype(dtype).to_dask_array()
+        if hasattr(frame, "to_dask_array")
+        else frame.to_numpy(dtype=dtype)
+    )
+    return rows
 
 
 def _labels_of_list(values: Any) -> np.ndarray:
     """A list as an array; numpy would turn the number in ["a", 1] into a string without a word."""
     array = np.asarray(values)
     return np.asarray(values, dtype=object) if array.dtype.kind in "US" else array
-
-
-def _names(columns: list[Any]) -> tuple[str, ...] | None:
-    """Names of the features, if all of them are strings."""
-    return tuple(columns) if all(isinstance(name, str) for name in columns) else None

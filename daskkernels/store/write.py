@@ -5,25 +5,25 @@ The group is marked as complete in the last step; an older dataset stays in plac
 
 from __future__ import annotations
 
-import contextlib
 import json
+import math
 import os
 import reprlib
-import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import zarr
 
 from daskkernels.store import labels, sources
 from daskkernels.store.arrays import ArrayPlan
-from daskkernels.store.dataset import FORMAT, Dataset, digest_of, group_marks, open_dataset
-from daskkernels.store.errors import ExistsError, StoreError
+from daskkernels.store.dataset import Dataset, open_dataset
+from daskkernels.store.errors import ShapeError
+from daskkernels.store.group import complete_group, place_of, writing
 from daskkernels.store.location import Location
 from daskkernels.store.reader import forget
-from daskkernels.store.stream import StreamPlan, checked_blocks
-from daskkernels.store.writer import MARK, refuse_inside
+from daskkernels.store.stream import StreamPlan
+from daskkernels.store.takeover import finished, owned
+from daskkernels.store.unfinished import Journal, Request
 
 
 def write_dataset(
@@ -33,35 +33,75 @@ def write_dataset(
     *,
     classes: Sequence[Any] | None = None,
     feature_names: Sequence[str] | None = None,
+    feature_shape: Sequence[int] | None = None,
     source: Any = None,
     chunk_rows: int | None = None,
     overwrite: bool = False,
+    resume: str | None = None,
 ) -> Dataset:
     """Write X (n, d) and y (n,) or (n, l) as a dataset, a few chunks in memory at a time, and open it.
 
-    X: numpy, dask, pandas, dask DataFrame, Zarr, xarray, or an iterator of blocks X_b or pairs (X_b, y_b).
-    y: strings, bools and integers are class labels (codes and `classes` are stored), floats are targets.
-    `chunk_rows` rows make one Zarr chunk (default: about 1 MB). `source`: any JSON value, kept with the data.
+    Parameters
+    ----------
+    path : a folder or fsspec URL.
+    X : numpy, dask, pandas, dask DataFrame, Zarr, xarray, an iterator of blocks X_b or pairs (X_b, y_b), or a
+        function that returns such an iterator from a given row on.
+    y : strings, bools and integers are class labels (codes and `classes` are stored), floats are targets.
+    classes : the labels in the order of their codes; default those that occur, sorted.
+    feature_names : a name for each column; default those of a frame, else none.
+    feature_shape : (height, width) or (height, width, 3) where each row is an image.
+    source : any JSON value, kept with the data.
+    chunk_rows : rows of one Zarr chunk; default about 1 MB of them.
+    overwrite : whether a dataset at `path` is replaced, once this one is whole.
+    resume : a text that says what is written. What an error or a kill leaves is then kept, and a call with
+        the same text goes on after the rows that are whole: X must be a function, or arrays of the same
+        values.
+
     Cost: one pass; one more over dask input with unknown lengths, and one more over dask labels.
+
     Raises ExistsError, LengthMismatchError, ShapeError, LabelError, TypeError before anything is written, or
     as soon as it can be known; a failed write leaves no dataset that opens, and an older one untouched.
     """
     link = Location.of(path)
-    location = link.resolved()
     source = _as_stored(source)
-    _check_chunk_rows(chunk_rows)
+    chunk_rows = _checked_chunk_rows(chunk_rows)
     given = None if classes is None else labels.given_classes(classes)
-    replace = _may_write(location, overwrite)
-    if sources.is_stream(X):
-        blocks = checked_blocks(sources.stream_blocks(X, y))
-        plan: StreamPlan | ArrayPlan = StreamPlan(blocks, given, feature_names, chunk_rows)
-    else:
-        plan = ArrayPlan(X, y, given, feature_names, chunk_rows)
-    with _new_group(location, replace, plan.in_client) as target:
-        attributes = plan.write(target)
-        _complete(target, {**attributes, "source": source})
+    request = None if resume is None else Request.of(resume, chunk_rows, given)
+    with owned(link.resolved(), request) as location:
+        if request is None or not finished(location, request, overwrite):
+            _write(
+                location, request, X, y, given, feature_names, feature_shape, source, chunk_rows, overwrite
+            )
     forget(link.url)
     return open_dataset(link.url)
+
+
+def _write(
+    location: Location,
+    request: Request | None,
+    X: Any,
+    y: Any,
+    given: tuple[Any, ...] | None,
+    feature_names: Sequence[str] | None,
+    feature_shape: Sequence[int] | None,
+    source: Any,
+    chunk_rows: int | None,
+    overwrite: bool,
+) -> None:
+    """Write the dataset at its place; the arguments are those of `write_dataset`, checked."""
+    place = place_of(location, overwrite, request)
+    plan: StreamPlan | ArrayPlan
+    if sources.is_stream(X) or sources.is_function(X):
+        blocks = sources.stream_from(X, y, place.progress.rows, restart=request is not None)
+        plan = StreamPlan(blocks, given, feature_names, chunk_rows, place.progress, place.target)
+    else:
+        plan = ArrayPlan(X, y, given, feature_names, chunk_rows)
+    shape = _feature_shape(feature_shape, plan.width)
+    keep = request is not None or not (plan.in_client or place.replaces)
+    with writing(place, request, keep):
+        attributes = plan.write(place.target, Journal(place.target, request))
+        names = ["X", "y"] if place.target.exists("y/zarr.json") else ["X"]
+        complete_group(place.target.url, {**attributes, **shape, "source": source}, names)
 
 
 def _as_stored(source: Any) -> Any:
@@ -81,65 +121,25 @@ def _different_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
-def _check_chunk_rows(chunk_rows: int | None) -> None:
+def _checked_chunk_rows(chunk_rows: int | None) -> int | None:
     if chunk_rows is not None and (
         isinstance(chunk_rows, bool) or not isinstance(chunk_rows, int | np.integer)
     ):
         raise TypeError(f"chunk_rows must be an integer or None, got {chunk_rows!r}")
     if chunk_rows is not None and chunk_rows < 1:
         raise ValueError(f"chunk_rows must be at least 1, got {chunk_rows}")
+    return None if chunk_rows is None else int(chunk_rows)
 
 
-def _may_write(location: Location, overwrite: bool) -> bool:
-    """Whether a dataset of ours has to be replaced. Raises ExistsError for anything else that is there."""
-    refuse_inside(location)
-    if not location.exists() or location.is_empty_folder():
-        return False
-    try:
-        group_marks(location)
-    except StoreError as error:
-        raise ExistsError(
-            f"{location.url} exists and is not replaced, as it is not a daskkernels dataset"
-        ) from error
-    if not overwrite:
-        raise ExistsError(f"the dataset {location.url} exists: pass overwrite=True to replace it")
-    return True
-
-
-@contextlib.contextmanager
-def _new_group(location: Location, replace: bool, in_client: bool) -> Iterator[Location]:
-    """A group to write into: at the path itself, or next to it when a dataset is to be replaced by a switch.
-
-    On an error everything is removed, except when tasks may still be writing at the path: then the group
-    stays, marked as incomplete, since a late chunk file must not end up in a folder that nobody recognises.
-    """
-    tag = uuid.uuid4().hex[:12]
-    target = location.sibling(f"writing-{tag}") if replace else location
-    try:
-        target.make()
-    except FileExistsError as error:
-        raise ExistsError(f"{location.url} was created by somebody else meanwhile") from error
-    marks = {MARK: {"format": FORMAT, "complete": False}}
-    zarr.create_group(target.zarr_store(read_only=False), zarr_format=3, attributes=marks)
-    done = False
-    try:
-        yield target
-        done = True
-    finally:
-        if not done and (in_client or replace):
-            target.remove()
-    if replace:
-        old = location.sibling(f"replaced-{tag}")
-        location.move(old)
-        target.move(location)
-        old.remove()
-    forget(location.url)
-
-
-def _complete(target: Location, attributes: dict[str, Any]) -> None:
-    """Write the attributes with their digest: the step that makes the group a dataset."""
-    marks = {"format": FORMAT, **attributes, "complete": True}
-    names = ["X", "y"] if target.exists("y/zarr.json") else ["X"]
-    marks["digest"] = digest_of(target, marks, names)
-    group = zarr.open_group(target.zarr_store(read_only=False), mode="r+", use_consolidated=False)
-    group.update_attributes({MARK: marks})
+def _feature_shape(given: Sequence[int] | None, width: int) -> dict[str, Any]:
+    """The attribute that says how a row is an image. Raises ShapeError."""
+    if given is None:
+        return {}
+    plain = all(isinstance(size, int | np.integer) and not isinstance(size, bool) for size in given)
+    shape = [int(size) for size in given] if plain else []
+    if len(shape) not in (2, 3) or min(shape) < 1 or math.prod(shape) != width:
+        raise ShapeError(
+            f"feature_shape must be (height, width) or (height, width, channels) of {width} features, "
+            f"got {tuple(given)}"
+        )
+    return {"feature_shape": shape}

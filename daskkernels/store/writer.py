@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import json
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -16,14 +15,13 @@ from typing import Any
 import numpy as np
 import zarr
 from zarr.codecs import BytesCodec, Crc32cCodec, ZstdCodec
-from zarr.errors import BaseZarrError
 
-from daskkernels.store import chunks, reader
+from daskkernels.frames import NUMERIC
+from daskkernels.store import chunks, layout, reader
 from daskkernels.store.errors import (
     AlignmentError,
     BlockReadError,
     ExistsError,
-    FormatError,
     IncompleteWriteError,
     MetadataError,
     MissingChunkError,
@@ -31,11 +29,10 @@ from daskkernels.store.errors import (
     ShapeError,
 )
 from daskkernels.store.foreign import every_chunk_written, one_chunk_at_a_time
-from daskkernels.store.location import Location
+from daskkernels.store.location import SHOWN, Location
+from daskkernels.store.marks import MARK, marks_of, read_json
 from daskkernels.store.reader import Reader
 
-MARK = "daskkernels"  # the key of our attributes, in groups and in arrays
-NUMERIC = "biuf"
 MAX_CHUNK_ROWS = 2**31 - 1
 
 
@@ -85,6 +82,21 @@ class ArrayWriter:
         )
         return cls(location.url, name, tuple(int(size) for size in shape), kind, int(chunk_rows))
 
+    @classmethod
+    def unfinished(cls, url: str, name: str) -> ArrayWriter | None:
+        """The writer of an array of ours that was begun, to go on with it; None where there is none."""
+        location = Location.of(url)
+        if not location.exists(f"{name}/zarr.json"):
+            return None
+        found = _reader(location, name, read_json(location, f"{name}/zarr.json"))
+        return cls(location.url, name, found.shape, found.dtype, found.chunk_rows)
+
+    def unwritten(self, group: int) -> list[int]:
+        """First rows of the groups of `group` rows (whole chunks) of which a chunk file is not there."""
+        missing = set(Location(self.url).missing(self._keys(), self.name))
+        absent = (index * self.chunk_rows for index, key in enumerate(self._keys()) if key in missing)
+        return sorted({start - start % group for start in absent})
+
     def write(self, start: int, block: np.ndarray) -> int:
         """Store rows `start` to `start + len(block)` and return their number.
 
@@ -104,9 +116,8 @@ class ArrayWriter:
     def finish(self) -> Reader:
         """Check that every chunk is there, mark the array as complete, open it. Raises MissingChunkError."""
         location = Location(self.url)
-        keys = chunks.chunk_keys(self.name, self.shape, self.chunk_rows)
-        raise_missing(location, self.name, location.missing(keys, self.name))
-        content = content_of(location, self.name, keys)
+        raise_missing(location, self.name, location.missing(self._keys(), self.name))
+        content = content_of(location, self.name, self._keys())
         self._open().update_attributes({MARK: {"complete": True, "content": content}})
         reader.forget(self.url)
         return open_array(self.url, self.name)
@@ -116,11 +127,18 @@ class ArrayWriter:
         self._open().resize((rows, *self.shape[1:]))
         return dataclasses.replace(self, shape=(rows, *self.shape[1:]))
 
+    def stored(self, start: int, stop: int) -> np.ndarray:
+        """Rows as they are on disk, before the array is finished."""
+        return np.asarray(self._open()[start:stop])
+
     def rewrite(self, function: Callable[[np.ndarray], np.ndarray], rows: int) -> None:
         """Replace the stored values by `function` of them, `rows` rows (whole chunks) at a time."""
         array = self._open()
         for start in range(0, self.shape[0], rows):
             self.write(start, function(np.asarray(array[start : start + rows])))
+
+    def _keys(self) -> list[str]:
+        return chunks.chunk_keys(self.name, self.shape, self.chunk_rows)
 
     def _open(self) -> Any:
         store = Location(self.url).zarr_store(read_only=False)
@@ -229,47 +247,21 @@ def open_array(url: str | os.PathLike[str], name: str) -> Reader:
 
 
 def _reader(location: Location, name: str, parsed: dict[str, Any]) -> Reader:
-    document = location.path(f"{name}/zarr.json")
+    document = f"{name}/zarr.json"
+    shape, dtype, rows = layout.parse(location.path(document), parsed)
     try:
-        array: Any = zarr.open_array(location.zarr_store(read_only=True), path=name, mode="r")
-        dtype, rows = np.dtype(array.dtype), int(array.chunks[0])
-    except (ValueError, TypeError, KeyError, AttributeError, OSError, BaseZarrError) as error:
-        raise MetadataError(f"{document} does not describe an array: {error}") from error
-    codecs = [codec.get("name") for codec in parsed.get("codecs", ())]
-    plain = parsed.get("chunk_key_encoding", {}).get("configuration", {}).get("separator", "/") == "/"
-    if codecs != ["bytes", "zstd", "crc32c"] or array.chunks[1:] != array.shape[1:] or not plain:
-        raise FormatError(
-            f"{document}: row chunks with bytes, zstd, crc32c are wanted, got {array.chunks}, {codecs}"
-        )
-    if dtype.kind not in NUMERIC:
-        raise FormatError(f"{document}: numbers are wanted, got {dtype}")
-    token = reader.fingerprint(location.read(f"{name}/zarr.json"))
-    return Reader(location.url, name, tuple(array.shape), dtype.newbyteorder("<"), rows, token)
+        token = reader.fingerprint(location.read(document))
+    except OSError as error:
+        raise MetadataError(f"{location.path(document)} cannot be read: {error}") from error
+    return Reader(location.url, name, shape, dtype.newbyteorder("<"), rows, token)
 
 
-def read_json(location: Location, key: str) -> dict[str, Any]:
-    """A metadata file as a dictionary. Raises MetadataError with its name."""
-    try:
-        parsed = json.loads(location.read(key))
-    except (OSError, ValueError, RecursionError) as error:
-        raise MetadataError(f"{location.path(key)} is not readable as JSON: {error}") from error
-    if not isinstance(parsed, dict):
-        raise MetadataError(f"{location.path(key)} must hold a JSON object, got {type(parsed).__name__}")
-    return parsed
-
-
-def marks_of(parsed: dict[str, Any]) -> dict[str, Any] | None:
-    """Our attributes in a metadata file, None if it has none."""
-    attributes = parsed.get("attributes")
-    marks = attributes.get(MARK) if isinstance(attributes, dict) else None
-    return marks if isinstance(marks, dict) else None
-
-
-def raise_missing(location: Location, name: str, missing: list[str]) -> None:
-    """Raise MissingChunkError naming the first chunk files that are not there."""
+def raise_missing(location: Location, name: str, missing: list[str], count: int | None = None) -> None:
+    """Raise MissingChunkError naming the first chunk files that are not there, of `count` in all."""
     if missing:
-        shown = ", ".join(location.path(key) for key in missing[:3])
-        more = f" and {len(missing) - 3} more" if len(missing) > 3 else ""
+        shown = ", ".join(location.path(key) for key in missing[:SHOWN])
+        count = len(missing) if count is None else count
+        more = f" and {count - SHOWN} more" if count > SHOWN else ""
         raise MissingChunkError(f"array {name!r} of {location.url}: missing chunk file {shown}{more}")
 
 

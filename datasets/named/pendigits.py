@@ -14,7 +14,7 @@ SPEC = DatasetSpec(
     name="pendigits",
     title="Pen-Based Recognition of Handwritten Digits",
     summary="Digits written on a tablet, resampled to 8 points (x, y), each 0 ... 100; 10 classes.",
-    raw="pendigits.npz",
+    shipped="pendigits.npz",
     parts=(
         Part("train", ArraySpec("X", (7494, 16), "|u1", TRAIN_X), ArraySpec("y", (7494,), "|u1", TRAIN_Y)),
         Part(
@@ -24,7 +24,7 @@ SPEC = DatasetSpec(
         ),
     ),
     feature_names=tuple(f"{axis}{point}" for point in range(1, 9) for axis in "xy"),
-    n_classes=10,
+    classes=tuple(range(10)),
     licence="CC BY 4.0",
     citation=(
         "E. Alpaydin and F. Alimoglu, Pen-Based Recognition of Handwritten Digits, "
