@@ -4,12 +4,16 @@ from .finite import NonFiniteError
 from .inputs import InputError
 from .linalg import DegenerateMatrixError, NumericalWarning
 from .plan import PlanError
-from .session.waiting import WorkersPausedError
+from .runtime import WorkersLostError, WorkersPausedError
+from .session.agreement import VersionMismatchError
+from .session.clusters import OversubscribedWarning
+from .solvers.judgement import DivergenceError
 from .solvers.kmeans import ConvergenceWarning
 from .store import (
     AlignmentError,
     BlockReadError,
     DigestError,
+    DiskFullError,
     ExistsError,
     FormatError,
     IncompleteWriteError,
@@ -18,6 +22,7 @@ from .store import (
     MetadataError,
     MissingChunkError,
     MissingChunkWarning,
+    ModelError,
     NotADatasetError,
     ShapeError,
     StaleReaderError,
@@ -32,6 +37,8 @@ __all__ = [
     "ConvergenceWarning",
     "DegenerateMatrixError",
     "DigestError",
+    "DiskFullError",
+    "DivergenceError",
     "ExistsError",
     "FormatError",
     "IncompleteWriteError",
@@ -41,12 +48,16 @@ __all__ = [
     "MetadataError",
     "MissingChunkError",
     "MissingChunkWarning",
+    "ModelError",
     "NonFiniteError",
     "NotADatasetError",
     "NumericalWarning",
+    "OversubscribedWarning",
     "PlanError",
     "ShapeError",
     "StaleReaderError",
     "StoreError",
+    "VersionMismatchError",
+    "WorkersLostError",
     "WorkersPausedError",
 ]

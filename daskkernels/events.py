@@ -7,6 +7,7 @@ Nothing is printed here and a solver never knows who listens: progress bars, tes
 from __future__ import annotations
 
 import time
+import uuid
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -46,10 +47,40 @@ class Iteration:
     figures: dict[str, float] = field(default_factory=dict)
 
 
-Event = StageStarted | StageProgress | StageEnded | Iteration
-Sink = Callable[[Event], None]
+@dataclass(frozen=True)
+class FitStarted:
+    """The fit of an estimator begins; `fit` names it among all fits, `figures` are the sizes of its data."""
 
-sinks: list[Sink] = []  # listeners of every fit in this process
+    fit: str
+    estimator: str
+    figures: dict[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Planned:
+    """What a fit is predicted to take in all, and what each pass of a stage does: rows, flops, bytes read."""
+
+    figures: dict[str, float]
+    stages: dict[str, dict[str, float]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class FitEnded:
+    """A fit is over: "done", "failed" or "interrupted", and the error where there was one."""
+
+    fit: str
+    outcome: str
+    message: str = ""
+
+
+Event = StageStarted | StageProgress | StageEnded | Iteration | FitStarted | Planned | FitEnded
+"""Any of the records above."""
+
+Sink = Callable[[Event], None]
+"""What takes an event: a function, or an object with `__call__`."""
+
+sinks: list[Sink] = []
+"""Listeners of every fit in this process: append a sink to hear them all."""
 
 
 @dataclass(frozen=True)
@@ -72,6 +103,19 @@ class Reporter:
             yield
         finally:
             self.emit(StageEnded(name, time.perf_counter() - started))
+
+    @contextmanager
+    def fit(self, estimator: str, figures: dict[str, float]) -> Iterator[None]:
+        """Report the beginning of a fit and how it ended."""
+        name = uuid.uuid4().hex[:12]
+        self.emit(FitStarted(name, estimator, figures))
+        try:
+            yield
+        except BaseException as error:
+            outcome = "failed" if isinstance(error, Exception) else "interrupted"
+            self.emit(FitEnded(name, outcome, f"{type(error).__name__}: {error}"))
+            raise
+        self.emit(FitEnded(name, "done"))
 
 
 @dataclass

@@ -6,13 +6,18 @@ from .xp import Array, module_of
 
 
 class NonFiniteError(ValueError):
-    """The data, or what a kernel makes of them, hold NaN or infinity; `row` is counted from 0."""
+    """The data, or what a kernel makes of them, hold NaN or infinity, or y lacks a value; `row` is from 0."""
 
     def __init__(self, row: int, what: str = "X") -> None:
         super().__init__(row, what)
         self.row, self.what = row, what
 
     def __str__(self) -> str:
+        if self.what != "X":
+            return (
+                f"{self.what} has no value (it is NaN, NA, None or infinity) in row {self.row}: "
+                "fill it in, or drop the row"
+            )
         return (
             f"{self.what} contains NaN or infinity, or a value too large for its type, in row {self.row}: "
             "remove or impute the row, or compute with dtype='float64' if its values are merely huge"

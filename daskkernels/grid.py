@@ -15,6 +15,7 @@ BLOCK_BYTES = (
     16 * 2**20
 )  # a working block as stored: large enough for the scheduler, small enough for a worker
 CHUNK_BYTES = 2**20  # a Zarr chunk: small, so that picking single rows reads little
+MOST_CHUNK_BYTES = 8 * 2**20
 TARGET_BLOCKS = 32  # enough blocks for every core of a small machine
 
 
@@ -30,8 +31,14 @@ def block_rows(n_rows: int, n_columns: int, itemsize: int) -> int:
 
 
 def chunk_rows(n_rows: int | None, n_columns: int, itemsize: int) -> int:
-    """Rows of one Zarr chunk, about 1 MB; divides `block_rows` when the number of rows is known."""
-    tiles = _chunk_tiles(max(1, n_columns * itemsize))
+    """Rows of one Zarr chunk, about 1 MB; divides `block_rows` when the number of rows is known.
+
+    A tile, or for wide rows the part of one that takes at most 8 MB: a chunk is held while it is filled.
+    """
+    row_bytes = max(1, n_columns * itemsize)
+    if row_bytes * TILE_ROWS > MOST_CHUNK_BYTES:
+        return 1 << max(0, (MOST_CHUNK_BYTES // row_bytes).bit_length() - 1)
+    tiles = _chunk_tiles(row_bytes)
     if n_rows is not None:
         block_tiles = block_rows(n_rows, n_columns, itemsize) // TILE_ROWS
         while block_tiles % tiles:
@@ -70,6 +77,13 @@ class Grid:
     def row_chunks(self) -> tuple[int, ...]:
         """Block lengths, as in `dask.array.Array.chunks[0]`."""
         return tuple(stop - start for start, stop in self)
+
+    def chunk_rows(self, n_columns: int, itemsize: int) -> int:
+        """Rows of a Zarr chunk of an array on this grid, whatever its own shape: divides a block."""
+        step = min(chunk_rows(None, n_columns, itemsize), self.block_rows)
+        while self.block_rows % step:
+            step -= TILE_ROWS
+        return step
 
     def merged(self, factor: int) -> Grid:
         """The grid of `factor` neighbouring blocks taken as one."""

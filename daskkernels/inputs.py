@@ -8,23 +8,22 @@ to scratch.
 from __future__ import annotations
 
 import math
-import os
 from dataclasses import dataclass
-from typing import Any, Literal, Self
-from uuid import uuid4
+from typing import Any, Literal
 
 import dask
-import fsspec
 import numpy as np
 from dask.array.utils import meta_from_array
 
+from .block.targets import plain_numbers
 from .events import Reporter
-from .grid import TILE_ROWS, Grid, chunk_rows
+from .frames import NUMERIC, Lazy, lazy_array, resolved, unwrapped
+from .grid import Grid
 from .plan import Machine, PlanError, Residence, residence
-from .rowblocks import RowBlocks, absent, from_dask, from_memory, literal
-from .rows import reduce_rows
+from .rowblocks import RowBlocks, absent, from_dask, from_memory
 from .runtime import Runtime
-from .store import ArrayWriter, Dataset, Reader, reader_of, to_dask
+from .scratch import Scratch
+from .store import Dataset, Reader, reader_of, to_dask
 from .units import show_bytes
 from .xp import to_host
 
@@ -44,6 +43,7 @@ class Input:
 
     array: Any  # numpy, cupy or dask array (n, d)
     kind: Kind
+    beside: int = 0  # float64 values that a fit works with beside each row: a block has room for them
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -53,7 +53,8 @@ class Input:
     @property
     def grid(self) -> Grid:
         """The canonical grid of this table."""
-        return Grid.canonical(*self.shape, self.array.dtype.itemsize)
+        (n, d), itemsize = self.shape, self.array.dtype.itemsize
+        return Grid.canonical(n, max(d, -(-8 * self.beside // itemsize)), itemsize)
 
     @property
     def nbytes(self) -> int:
@@ -73,13 +74,9 @@ class Input:
 
 def is_lazy(X: object) -> bool:
     """Whether X is a dask, zarr or dataset input, which scikit-learn's own checks would load into memory."""
-    X = _unwrapped(X)
-    return dask.is_dask_collection(X) or isinstance(X, Dataset | Reader) or reader_of(X) is not None
-
-
-def _unwrapped(X: Any) -> Any:
-    """The array inside an xarray DataArray."""
-    return X.data if type(X).__module__.partition(".")[0] == "xarray" and hasattr(X, "data") else X
+    if dask.is_dask_collection(X) or isinstance(X, Dataset | Reader):
+        return True
+    return reader_of(unwrapped(X)) is not None
 
 
 def open_input(X: Any) -> Input:
@@ -87,20 +84,37 @@ def open_input(X: Any) -> Input:
 
     Raises TypeError for sparse or non-numeric input, InputError for another shape than (n, d) with n, d >= 1.
     """
-    X = _unwrapped(X)
+    return with_lengths(open_table(X))[0]
+
+
+def open_table(X: Any) -> Any:
+    """A table as an array of this process or `Lazy`, its type and shape checked. Nothing is computed."""
+    table = _table(X)
+    if isinstance(table, Lazy):
+        _checked(table.array, meta_from_array(table.array))
+        return table
+    return _checked(table, table)
+
+
+def with_lengths(table: Any, y: Any = None) -> tuple[Input, Any]:
+    """An open table, and a y beside it: where both are lazy, one computation finds their unknown lengths."""
+    lazy = [x for x in (table, y) if isinstance(x, Lazy)]
+    found = iter(resolved(*lazy))
+    rows, values = (next(found) if isinstance(x, Lazy) else x for x in (table, y))
+    return Input(_not_empty(rows), "dask") if isinstance(table, Lazy) else Input(rows, "numpy"), values
+
+
+def _table(X: Any) -> Any:
+    """An array of this process as it is; everything else as a lazy dask array."""
     if isinstance(X, Dataset):
         X = X.X
+    if dask.is_dask_collection(X):
+        return lazy_array(X)
+    X = unwrapped(X)
     reader = X if isinstance(X, Reader) else reader_of(X)
-    if reader is not None and not dask.is_dask_collection(X):
-        X = to_dask(reader, Grid.canonical(*_two(reader.shape), reader.dtype.itemsize).row_chunks)
-    if hasattr(X, "to_dask_array"):
-        X = X.to_dask_array(lengths=True)
-    if not dask.is_dask_collection(X):
-        return Input(_checked(X, X), "numpy")
-    X = _checked(X, meta_from_array(X))
-    if any(np.isnan(size) for sizes in X.chunks for size in sizes):
-        X = X.copy().compute_chunk_sizes()
-    return Input(_not_empty(X), "dask")
+    if reader is None:
+        return X
+    return Lazy(to_dask(reader, Grid.canonical(*_two(reader.shape), reader.dtype.itemsize).row_chunks))
 
 
 def _two(shape: tuple[int, ...]) -> tuple[int, int]:
@@ -115,7 +129,7 @@ def _checked(X: Any, sample: Any) -> Any:
         raise TypeError("X is sparse: kernels here need dense rows, use X.toarray() or a dense Zarr store")
     if isinstance(sample, np.ma.MaskedArray):
         raise TypeError("X is a masked array: fill the masked values, X.filled(...), or drop their rows")
-    if not hasattr(X, "dtype") or X.dtype.kind not in "biuf":
+    if not hasattr(X, "dtype") or X.dtype.kind not in NUMERIC:
         raise TypeError(
             f"X has dtype {getattr(X, 'dtype', type(X).__name__)}: wanted real numbers (float, int or bool)"
         )
@@ -161,65 +175,12 @@ def resident_rows(source: Input, runtime: Runtime, reporter: Reporter, scratch: 
     return rows
 
 
-class Scratch:
-    """A folder of one fit under `url`, which the workers reach; removed at the end. None without a url."""
-
-    def __init__(self, url: str | os.PathLike[str] | None) -> None:
-        self.url = None if url is None else f"{os.fspath(url).rstrip('/')}/daskkernels-{uuid4().hex[:12]}"
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self.url is not None:
-            files, path = fsspec.url_to_fs(self.url)
-            if files.exists(path):
-                files.rm(path, recursive=True)
-
-    def spool(self, rows: RowBlocks, runtime: Runtime, reporter: Reporter) -> RowBlocks:
-        """The same rows, computed once into a store here by the workers, and streamed from there."""
-        writer = self._writer(rows.grid, rows.shape, rows.dtype)
-        store_rows(rows, writer, runtime, reporter, stage="rows-spool")
-        return from_dask(to_dask(writer.finish(), rows.grid.row_chunks), rows.grid)
-
-    def spool_array(self, X: Any, grid: Grid) -> RowBlocks:
-        """An array of this process, written into a store here block by block, and streamed from there."""
-        writer = self._writer(grid, X.shape, X.dtype)
-        for start, stop in grid:
-            writer.write(start, to_host(X[start:stop]))
-        return from_dask(to_dask(writer.finish(), grid.row_chunks), grid)
-
-    def _writer(self, grid: Grid, shape: tuple[int, ...], dtype: Any) -> ArrayWriter:
-        """A new array here, whose chunks divide the blocks of the grid."""
-        step = min(chunk_rows(None, math.prod(shape[1:]), np.dtype(dtype).itemsize), grid.block_rows)
-        while grid.block_rows % step:
-            step -= TILE_ROWS
-        return ArrayWriter.create(f"{self.url}/{uuid4().hex[:12]}.zarr", "rows", shape, dtype, step)
-
-
-def store_rows(
-    rows: RowBlocks, writer: ArrayWriter, runtime: Runtime, reporter: Reporter, *, stage: str
-) -> None:
-    """Write every block on the worker that computed it, in one pass."""
-    total = reduce_rows(
-        _write_block, rows, operands=[literal(writer)], combine=sum, stage=stage, numbered=True
-    )
-    runtime.run([total], reporter=reporter, stage=stage)
-
-
-def _write_block(block: Any, writer: ArrayWriter, *, start: int) -> int:
-    return writer.write(start, to_host(block))
-
-
 def weight_rows(sample_weight: Any, grid: Grid, runtime: Runtime) -> RowBlocks:
     """Sample weights (n,) on the table's grid in float64, or absent. Raises InputError."""
     if sample_weight is None:
         return absent(grid)
-    values = sample_weight
-    if hasattr(values, "to_dask_array"):
-        values = values.to_dask_array(lengths=True)
-    values = np.asarray(values.compute() if dask.is_dask_collection(values) else to_host(values))
-    if values.dtype.kind not in "biuf":
+    values = in_client(sample_weight, "sample_weight")
+    if values.dtype.kind not in NUMERIC:
         raise InputError(f"sample_weight has dtype {values.dtype}: wanted one number for each row")
     if values.ndim == 0:
         values = np.full(grid.n_rows, float(values))
@@ -243,6 +204,15 @@ def weight_rows(sample_weight: Any, grid: Grid, runtime: Runtime) -> RowBlocks:
     if not values.any():
         raise InputError("sample_weight is zero for every row: at least one row needs a positive weight")
     return runtime.place_rows(values, grid)
+
+
+def in_client(x: Any, what: str) -> np.ndarray:
+    """Small values, one for each row, as numpy. Raises TypeError for a masked array, NonFiniteError."""
+    x = lazy_array(x, what).array.compute() if dask.is_dask_collection(x) else x
+    if isinstance(x, np.ma.MaskedArray):
+        raise TypeError(f"{what} is a masked array: fill the masked values, {what}.filled(...)")
+    values = to_host(x)
+    return plain_numbers(values, what=what) if values.dtype.kind == "O" else values
 
 
 def give_back(rows: RowBlocks, source: Input, runtime: Runtime, reporter: Reporter, stage: str) -> Any:

@@ -17,6 +17,7 @@ from .xp import Array, at_least_zero, at_most_zero, mapped, module_of
 
 Product = Literal["distance", "inner", "cosine"]
 DATA_DRIVEN = ("mean", "median")
+MAX_DEGREE, MAX_LOG = 1000, 709.7  # multiplications of a tile; whole numbers may be beyond float64
 
 
 @dataclass(frozen=True)
@@ -121,8 +122,7 @@ class Laplacian(Stationary):
     """
 
     def tile_map(self, tile: Array, scratch: Array | None = None) -> Array:
-        tile = mapped("negative", _root(tile))
-        return mapped("exp", tile)
+        return mapped("exp", mapped("negative", _root(tile)))
 
 
 @dataclass(frozen=True)
@@ -137,7 +137,7 @@ class Cauchy(Stationary):
 
 @dataclass(frozen=True)
 class Matern(Stationary):
-    """Matérn kernel of smoothness `nu`, r = |x - z| / s.
+    """Matérn kernel of smoothness `nu`, r = |x - z| / s; `bandwidth` s and `factor` as in `Gaussian`.
 
     nu = 1.5: (1 + a) exp(-a), a = sqrt(3) r; nu = 2.5: (1 + a + a^2 / 3) exp(-a), a = sqrt(5) r.
     """
@@ -179,11 +179,10 @@ class Polynomial(Kernel):
 
     def __post_init__(self) -> None:
         whole = isinstance(self.degree, Real) and not isinstance(self.degree, bool) and self.degree % 1 == 0
-        if not whole or self.degree < 1:
-            raise ValueError(f"degree={self.degree!r}: wanted a positive whole number")
-        if self.gamma is not None:
-            _check_positive("gamma", self.gamma)
-        if not isinstance(self.coef0, Real) or not 0 <= float(self.coef0) < math.inf:
+        if not whole or not 1 <= self.degree <= MAX_DEGREE:
+            raise ValueError(f"degree={self.degree!r}: wanted a whole number from 1 to {MAX_DEGREE}")
+        _check_positive("gamma", 1.0 if self.gamma is None else self.gamma)
+        if self.coef0 != 0 and not _is_positive(self.coef0):
             raise ValueError(f"coef0={self.coef0!r}: wanted a number >= 0, else k is not positive definite")
 
     def coefficient(self, n_features: int) -> float:
@@ -279,8 +278,12 @@ def has_unit_diagonal(kernel: AnyKernel) -> bool:
     return isinstance(kernel, Kernel) and kernel.product == "distance"
 
 
+def _is_positive(value: Any) -> bool:
+    return bool(isinstance(value, Real) and value > 0 and math.log(value) < MAX_LOG)  # type: ignore[operator]
+
+
 def _check_positive(name: str, value: object) -> None:
-    if isinstance(value, bool) or not isinstance(value, Real) or not 0 < float(value) < math.inf:
+    if isinstance(value, bool) or not _is_positive(value):
         raise ValueError(f"{name}={value!r}: wanted a positive number")
 
 

@@ -5,9 +5,15 @@ The functions take any array API namespace; matrices here are c x c, never n x a
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
+import numpy as np
+
 from .xp import Array, namespace
+
+VECTORS = 8  # of Lanczos between restarts: fewer products than scipy's 20, errors below 1e-5
+DENSE = 64  # rows up to which a matrix is written out to find its largest eigenvalue
 
 
 class NumericalWarning(UserWarning):
@@ -41,6 +47,65 @@ def _signs(vectors: Array) -> Array:
     xp = namespace(vectors)
     low, high = xp.min(vectors, axis=0), xp.max(vectors, axis=0)
     return xp.where(high >= -low, xp.ones_like(high), -xp.ones_like(high))
+
+
+def largest_eigenvalue(product: Callable[[np.ndarray], np.ndarray], n: int, accuracy: float = 1e-3) -> float:
+    """The largest eigenvalue of a symmetric positive matrix (n, n), given by its products with vectors.
+
+    Lanczos from a fixed start, so the same matrix gives the same value; small matrices are written out.
+    """
+    if n > DENSE:
+        from scipy.sparse.linalg import ArpackError, LinearOperator, eigsh  # not needed to import the library
+
+        operator = LinearOperator((n, n), product, dtype=np.float64)
+        start = np.linspace(
+            0.5, 1.5, n
+        )  # not orthogonal to a vector of one sign, or to one that changes slowly
+        try:
+            found = eigsh(
+                operator, k=1, which="LA", v0=start, ncv=VECTORS, tol=accuracy, return_eigenvectors=False
+            )
+            return float(found[0])
+        except ArpackError:  # no gap, or zero
+            pass
+    return float(np.linalg.eigvalsh(np.stack([product(unit) for unit in np.eye(n)]))[-1])
+
+
+def solve_positive(A: np.ndarray, B: np.ndarray, ridge: float) -> np.ndarray:
+    """(A + ridge I)^-1 B for a positive semi-definite A (n, n).
+
+    Where Cholesky's algorithm needs a larger ridge, it grows tenfold. Raises DegenerateMatrixError.
+    """
+    from scipy.linalg import cho_factor, cho_solve  # not needed to import the library
+
+    for _ in range(10):
+        try:
+            factor = cho_factor(A + ridge * np.eye(len(A)), lower=True, overwrite_a=True, check_finite=False)
+            return cho_solve(factor, B, check_finite=False)  # type: ignore[no-any-return]
+        except np.linalg.LinAlgError:
+            ridge *= 10.0
+    raise DegenerateMatrixError(f"a {len(A)} x {len(A)} matrix is not positive")
+
+
+def upper_cholesky(A: np.ndarray, ridge: float) -> np.ndarray:
+    """The upper R (m, m), columns one after another, with R^T R = A + ridge I; only A's upper half is read.
+
+    Where rounding makes that fail, the ridge grows tenfold. Raises DegenerateMatrixError. Cost m^3 / 3.
+    """
+    from scipy.linalg import cholesky  # not needed to import the library
+
+    if not np.isfinite(A).all():
+        raise DegenerateMatrixError(
+            f"a {len(A)} x {len(A)} matrix holds NaN or infinity: rescale the data or the kernel"
+        )
+    for _ in range(10):
+        shifted = np.array(A, order="F")
+        shifted.ravel(order="K")[:: len(A) + 1] += ridge
+        try:
+            return cholesky(shifted, lower=False, overwrite_a=True, check_finite=False)  # type: ignore[no-any-return]
+        except np.linalg.LinAlgError:
+            ridge *= 10.0
+    raise DegenerateMatrixError(f"a {len(A)} x {len(A)} matrix is not positive")
 
 
 @dataclass(frozen=True)

@@ -1,18 +1,41 @@
-"""Comparing clusterings. Labels may be numpy or dask vectors; dask ones are counted by block."""
+"""Layer 5: comparing clusterings, what their clusters are like, and how good they are for a kernel.
+
+Labels may be numpy or dask vectors; dask ones are read by block.
+"""
 
 from __future__ import annotations
 
 import math
 from collections import Counter
+from numbers import Integral
 from typing import Any
 
 import dask
 import dask.array as da
 import numpy as np
 
-from .inputs import InputError
+from .block.metrics import MemberSums, member_sums, merge_member_sums
+from .events import reporter
+from .inputs import InputError, lazy_rows
+from .metrics_inputs import label_rows, label_vector, open_rows
+from .metrics_kernel import Approximation, approximation_error, kernel_kmeans_objective
+from .rows import reduce_rows
+from .runtime import active_runtime
 
-Pairs = dict[tuple[Any, Any], int]  # rows by pair of labels, as Python integers: they do not overflow
+__all__ = [
+    "Approximation",
+    "Pairs",
+    "accuracy",
+    "adjusted_rand",
+    "approximation_error",
+    "cluster_means",
+    "contingency",
+    "kernel_kmeans_objective",
+    "normalized_mutual_info",
+]
+
+Pairs = dict[tuple[Any, Any], int]
+"""Rows by pair of labels, as Python integers: they do not overflow."""
 
 
 def contingency(a: Any, b: Any) -> np.ndarray:
@@ -34,7 +57,7 @@ def normalized_mutual_info(a: Any, b: Any) -> float:
     """Mutual information over the geometric mean of the entropies (Strehl, Ghosh 2002), in [0, 1].
 
     scikit-learn's default divides by the arithmetic mean. Two labelings of one cluster each give 1, one such
-    labeling gives 0. Cost and memory by the pairs of labels that occur.
+    labeling gives 0. Labels as in `contingency`. Cost and memory by the pairs of labels that occur.
 
     >>> normalized_mutual_info([0, 0, 1, 1], [1, 1, 0, 0])
     1.0
@@ -52,7 +75,7 @@ def normalized_mutual_info(a: Any, b: Any) -> float:
 def adjusted_rand(a: Any, b: Any) -> float:
     """Adjusted Rand index (Hubert, Arabie 1985): 1 for equal partitions, about 0 for independent ones.
 
-    Exact for any counts. Cost and memory by the pairs of labels that occur.
+    Exact for any counts. Labels as in `contingency`. Cost and memory by the pairs of labels that occur.
 
     >>> adjusted_rand([0, 0, 1, 1], ["x", "x", "y", "y"])
     1.0
@@ -66,6 +89,71 @@ def adjusted_rand(a: Any, b: Any) -> float:
     return 1.0 if denominator == 0 else (2 * both * total - 2 * first * second) / denominator
 
 
+def accuracy(a: Any, b: Any) -> float:
+    """Share of rows on which two labelings agree, once their labels are paired in the best way, in [0, 1].
+
+    max over pairings of sum_j table[j, pair(j)] / n, table as in `contingency`, labels as there: each label
+    of one side is paired with at most one of the other (Hungarian method, Kuhn 1955). For clusters and
+    classes this is the clustering accuracy. Cost O(k^3) for k labels, one pass over both vectors.
+
+    Raises InputError for other shapes, unequal lengths and NaN.
+
+    References
+    ----------
+    Kuhn, "The Hungarian method for the assignment problem", Naval Research Logistics Quarterly 2, 1955.
+
+    Examples
+    --------
+    >>> accuracy([0, 0, 1, 1], ["x", "x", "y", "x"])
+    0.75
+    """
+    from scipy.optimize import linear_sum_assignment  # not needed to import the library
+
+    table = contingency(a, b)
+    return float(table[linear_sum_assignment(table, maximize=True)].sum() / table.sum())
+
+
+def cluster_means(X: Any, labels: Any, n_clusters: int | None = None) -> np.ndarray:
+    """Means (k, d) of the rows of X (n, d) in clusters 0 ... k - 1, float64; NaN for a cluster without rows.
+
+    `labels` (n,) are cluster numbers, such as `labels_`; k is `n_clusters`, or one more than the largest.
+    X may be all that estimators take. One pass over X, the same bits for any chunks; cost 2 n d min(256, k).
+    Raises InputError (other labels, unequal lengths), NonFiniteError (with the row).
+
+    >>> cluster_means([[0.0, 1.0], [2.0, 3.0], [9.0, 9.0]], [0, 0, 2])
+    array([[ 1.,  2.],
+           [nan, nan],
+           [ 9.,  9.]])
+    """
+    if n_clusters is not None and not (isinstance(n_clusters, Integral) and n_clusters > 0):
+        raise InputError(f"n_clusters={n_clusters!r}: wanted a whole number of at least 1")
+    source, runtime = open_rows(X), active_runtime()
+    members = label_rows(labels, source.grid, runtime)
+    total = reduce_rows(
+        member_sums,
+        lazy_rows(source, runtime),
+        members,
+        combine=merge_member_sums,
+        stage="cluster-means",
+    )
+    (found,), _ = runtime.run([total], reporter=reporter(), stage="cluster-means")
+    means = np.full((_count_of(found, source.grid.n_rows, n_clusters), source.shape[1]), np.nan)
+    means[found.clusters] = found.means
+    return means
+
+
+def _count_of(found: MemberSums, n_rows: int, n_clusters: int | None) -> int:
+    """The number of clusters, once it is known which occur. Raises InputError."""
+    lowest, highest = int(found.clusters[0]), int(found.clusters[-1])
+    if n_clusters is None and highest >= n_rows:
+        raise InputError(f"labels hold {highest} for {n_rows} rows: wanted cluster numbers, or n_clusters=")
+    count = highest + 1 if n_clusters is None else n_clusters
+    if lowest < 0 or highest >= count:
+        bad = lowest if lowest < 0 else highest
+        raise InputError(f"labels hold {bad}: wanted cluster numbers from 0 to {count - 1}")
+    return count
+
+
 def _margins(pairs: Pairs) -> tuple[Counter[Any], Counter[Any]]:
     """Rows by label of either side."""
     rows, columns = Counter[Any](), Counter[Any]()
@@ -77,7 +165,7 @@ def _margins(pairs: Pairs) -> tuple[Counter[Any], Counter[Any]]:
 
 def _pairs(a: Any, b: Any) -> Pairs:
     """Rows by pair of labels, after checks; dask vectors are counted block by block."""
-    a, b = _vector("a", a), _vector("b", b)
+    a, b = label_vector("a", a), label_vector("b", b)
     if isinstance(a, da.Array) or isinstance(b, da.Array):
         a, b = _aligned(a, b)
         blocks = zip(a.to_delayed(), b.to_delayed(), strict=True)
@@ -89,18 +177,6 @@ def _pairs(a: Any, b: Any) -> Pairs:
     if len(a) != len(b):
         raise InputError(f"labels have lengths {len(a)} and {len(b)}: wanted equal ones")
     return _count(a, b)
-
-
-def _vector(name: str, labels: Any) -> Any:
-    if hasattr(labels, "to_dask_array"):
-        labels = labels.to_dask_array(lengths=True)
-    if isinstance(labels, np.ma.MaskedArray):
-        raise InputError(f"{name} is a masked array: drop the masked rows of both")
-    if not dask.is_dask_collection(labels):
-        labels = np.asarray(labels)
-    if labels.ndim != 1 or labels.shape[0] == 0:
-        raise InputError(f"{name} has shape {labels.shape}: wanted a vector of at least one label")
-    return labels
 
 
 def _aligned(a: Any, b: Any) -> tuple[Any, Any]:

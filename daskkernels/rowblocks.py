@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
+from operator import getitem
 from typing import Any
 
 import dask
@@ -89,13 +91,13 @@ def from_dask(x: da.Array, grid: Grid) -> RowBlocks:
     tail = () if x.ndim == 1 else (int(x.shape[1]),)
     inline = all(isinstance(graph[key], Task) and not graph[key].dependencies for key in keys)
     nodes = tuple(
-        Task(None, _of_shape, graph[key] if inline else TaskRef(key), (stop - start, *tail), start)
+        Task(None, of_shape, graph[key] if inline else TaskRef(key), (stop - start, *tail), start)
         for key, (start, stop) in zip(keys, grid, strict=True)
     )
     return RowBlocks(grid, _columns(x), x.dtype, nodes, {} if inline else graph)
 
 
-def _of_shape(block: Array, shape: tuple[int, ...], start: int) -> Array:
+def of_shape(block: Array, shape: tuple[int, ...], start: int) -> Array:
     """The block itself, if it is what its dask array said it would be. Raises ValueError."""
     if block.shape != shape:
         raise ValueError(
@@ -138,9 +140,37 @@ def absent(grid: Grid) -> RowBlocks:
     return RowBlocks(grid, None, np.dtype(object), (DataNode(None, None),) * grid.n_blocks)
 
 
+def cut(rows: RowBlocks, grid: Grid) -> RowBlocks:
+    """The same rows on a finer grid, each of whose blocks lies in one block of theirs."""
+    nodes = []
+    for start, stop in grid:
+        block = start // rows.grid.block_rows
+        first = rows.grid.bounds(block)[0]
+        nodes.append(Task(None, getitem, rows.nodes[block], slice(start - first, stop - first)))
+    return RowBlocks(grid, rows.columns, rows.dtype, tuple(nodes), rows.graph)
+
+
 def as_blocks(rows: RowBlocks, values: Sequence[Any]) -> RowBlocks:
     """The same rows, computed."""
     return RowBlocks(rows.grid, rows.columns, rows.dtype, tuple(DataNode(None, value) for value in values))
+
+
+def zeros(grid: Grid, columns: int, dtype: Any) -> RowBlocks:
+    """Blocks of zeros (b, columns), made inside the tasks that use them."""
+    nodes = tuple(Task(None, np.zeros, (stop - start, columns), np.dtype(dtype)) for start, stop in grid)
+    return RowBlocks(grid, columns, np.dtype(dtype), nodes)
+
+
+def made(
+    function: Callable[..., Array], grid: Grid, *others: RowBlocks, columns: int | None, dtype: Any
+) -> RowBlocks:
+    """Blocks `function(*other blocks, start=, stop=)`, made of row numbers inside the tasks that use them."""
+    nodes = tuple(
+        Task(None, partial(function, start=start, stop=stop), *(other.nodes[i] for other in others))
+        for i, (start, stop) in enumerate(grid)
+    )
+    graph = {key: node for other in others for key, node in other.graph.items()}
+    return RowBlocks(grid, columns, np.dtype(dtype), nodes, graph)
 
 
 def literal(value: Any) -> Operand:

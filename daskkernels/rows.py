@@ -14,10 +14,11 @@ from operator import getitem
 from typing import Any
 
 import numpy as np
-from dask.task_spec import GraphNode, List, Task, TaskRef
+from dask.task_spec import DataNode, GraphNode, List, Task, TaskRef
 
 from .finite import NonFiniteError
-from .rowblocks import Graph, Key, Operand, RowBlocks, unique
+from .grid import Grid
+from .rowblocks import Graph, Key, Operand, RowBlocks, of_shape, unique
 from .xp import Array, module_of
 
 FAN_IN = 8  # shares merged by one task of the tree
@@ -29,6 +30,10 @@ class Total:
 
     key: Key
     graph: Graph
+
+    def operand(self) -> Operand:
+        """The value for other tasks of the same graph."""
+        return Operand(TaskRef(self.key), self.graph)
 
 
 def map_rows(
@@ -78,7 +83,7 @@ def reduce_rows(
     for i in range(grid.n_blocks):
         bound = partial(function, start=grid.bounds(i)[0]) if numbered else function
         layer[name, i] = _call(bound, (name, i), arrays, operands, i)
-    return _merged(list(layer), combine, stage, _merged_graph(arrays, operands) | layer)
+    return merge_tree(list(layer), combine, stage, _merged_graph(arrays, operands) | layer)
 
 
 def map_reduce_rows(
@@ -108,19 +113,19 @@ def map_reduce_rows(
         block, sides = rows.nodes[i], [other.nodes[i] for other in others]
         if i < ahead:
             made, shared = (rows_name, i), (name, i)
-            layer[made] = Task(made, _run_block, make, start, block, *makers)
-            layer[shared] = Task(shared, _run_block, share, start, TaskRef(made), block, *sides, *sharers)
+            layer[made] = Task(made, run_block, make, start, block, *makers)
+            layer[shared] = Task(shared, run_block, share, start, TaskRef(made), block, *sides, *sharers)
         else:
             both, made, shared = (name, i), (rows_name, i), (share_name, i)
             function = partial(_make_and_share, make, share, len(makers))
-            layer[both] = Task(both, _run_block, function, start, block, *makers, *sides, *sharers)
+            layer[both] = Task(both, run_block, function, start, block, *makers, *sides, *sharers)
             layer[made] = Task(made, getitem, TaskRef(both), 0)
             layer[shared] = Task(shared, getitem, TaskRef(both), 1)
     graph = _merged_graph((rows, *others), (*make_operands, *share_operands)) | layer
     nodes = tuple(TaskRef((rows_name, i)) for i in range(rows.grid.n_blocks))
     shares = [(name if i < ahead else share_name, i) for i in range(rows.grid.n_blocks)]
     made_rows = RowBlocks(rows.grid, columns, np.dtype(dtype), nodes, graph)
-    return made_rows, _merged(shares, combine, stage, graph)
+    return made_rows, merge_tree(shares, combine, stage, graph)
 
 
 def _make_and_share(
@@ -130,7 +135,7 @@ def _make_and_share(
     return made, share(made, block, *operands[makers:])
 
 
-def _merged(
+def merge_tree(
     level: list[Key], combine: Callable[[Sequence[Any]], Any], stage: str, graph: dict[Key, Any]
 ) -> Total:
     """The tasks that merge shares in a fixed tree, added to the graph."""
@@ -142,6 +147,17 @@ def _merged(
             graph[key] = Task(key, combine, List(*map(TaskRef, group)))
         depth += 1
     return Total(level[0], graph)
+
+
+def each(
+    function: Callable[..., Any], items: Sequence[Any], operands: Sequence[Operand], *, stage: str
+) -> list[Total]:
+    """`function(item, *operands)` for every item: small work that does not go by rows."""
+    graph = _merged_graph((), operands)
+    name = unique(stage)
+    for i, item in enumerate(items):
+        graph[name, i] = Task((name, i), function, DataNode(None, item), *(o.node for o in operands))
+    return [Total((name, i), graph) for i in range(len(items))]
 
 
 def take_rows(rows: RowBlocks, indices: np.ndarray, *, stage: str = "take-rows") -> Total:
@@ -161,6 +177,13 @@ def take_rows(rows: RowBlocks, indices: np.ndarray, *, stage: str = "take-rows")
     return Total(final, {**rows.graph, **layer, final: Task(final, _take_stacked, parts, back)})
 
 
+def taken_rows(rows: RowBlocks, indices: np.ndarray, grid: Grid, *, stage: str) -> RowBlocks:
+    """The rows with these numbers as row blocks on a grid; cheap where the numbers ascend."""
+    parts = [take_rows(rows, indices[start:stop], stage=stage) for start, stop in grid]
+    graph = {key: node for part in parts for key, node in part.graph.items()}
+    return RowBlocks(grid, rows.columns, rows.dtype, tuple(TaskRef(part.key) for part in parts), graph)
+
+
 def _call(
     function: Callable[..., Any],
     key: Key,
@@ -171,19 +194,32 @@ def _call(
     """The task that runs a block function on block number `block` of every array."""
     start = arrays[0].grid.bounds(block)[0]
     blocks = [array.nodes[block] for array in arrays]
-    return Task(key, _run_block, function, start, *blocks, *[operand.node for operand in operands])
+    return Task(key, run_block, function, start, *blocks, *[operand.node for operand in operands])
 
 
 def _named(task: Task, key: Key) -> Task:
     return Task(key, task.func, *task.args)
 
 
-def _run_block(function: Callable[..., Any], start: int, *args: Any) -> Any:
+def run_block(function: Callable[..., Any], start: int, *args: Any) -> Any:
     """Run a block function; a bad value it finds is reported by its row number in all the data."""
     try:
         return function(*args)
     except NonFiniteError as error:
         raise error.shifted(start) from None
+
+
+def first_row(node: Any) -> int | None:
+    """The number of the first row that a task of these graphs works on, None where it says none."""
+    if not isinstance(node, Task):
+        return None
+    if node.func is run_block:
+        return int(node.args[1])
+    if isinstance(node.func, partial) and "start" in node.func.keywords:
+        return int(node.func.keywords["start"])
+    if node.func is of_shape:
+        return int(node.args[2])
+    return min((row for part in node.args if (row := first_row(part)) is not None), default=None)
 
 
 def _stack(blocks: list[Array]) -> Array:

@@ -26,7 +26,7 @@ import psutil
 from dask.callbacks import Callback
 from dask.task_spec import Task, TaskRef
 
-from .events import Reporter, StageProgress
+from .events import Reporter, Sink, StageProgress
 from .grid import Grid
 from .plan import Machine
 from .rates import product_rate
@@ -34,6 +34,14 @@ from .rowblocks import Graph, Key, Operand, RowBlocks, as_blocks, from_memory, l
 from .rows import Total
 from .threads import limit_for_good, single_blas_thread
 from .xp import Array, module_of
+
+
+class WorkersLostError(RuntimeError):
+    """Workers died, and what they held or did cannot be had again; the message says what to do."""
+
+
+class WorkersPausedError(MemoryError):
+    """Every worker has paused for want of memory and none recovers."""
 
 
 class Runtime(Protocol):
@@ -49,6 +57,9 @@ class Runtime(Protocol):
 
     def measured(self) -> Machine:
         """The machine with its rates measured, for predictions."""
+
+    def listeners(self) -> tuple[Sink, ...]:
+        """Who hears of one fit besides those in this process."""
 
     def run(
         self, totals: Sequence[Total], keep: Sequence[RowBlocks] = (), *, reporter: Reporter, stage: str
@@ -93,7 +104,12 @@ class LocalRuntime:
 
     def measured(self) -> Machine:
         """The same with its matrix product rate measured, once."""
-        return replace(self.machine, gflops=_local_rate())
+        machine = self.machine
+        return replace(machine, gflops=_local_rate(machine.threads))
+
+    def listeners(self) -> tuple[Sink, ...]:
+        """Nobody."""
+        return ()
 
     def run(
         self, totals: Sequence[Total], keep: Sequence[RowBlocks] = (), *, reporter: Reporter, stage: str
@@ -122,13 +138,20 @@ class LocalRuntime:
 
     def collect(self, rows: RowBlocks, *, reporter: Reporter, stage: str) -> np.ndarray:
         """All blocks as one numpy array."""
-        blocks = list(self._compute(*rows.keyed(stage), reporter, stage))
-        return module_of(blocks[0]).concatenate(blocks)  # type: ignore[no-any-return]
+        return self._compute(*rows.keyed(stage), reporter, stage, then=_joined_blocks)  # type: ignore[no-any-return]
 
     def release(self, rows: RowBlocks) -> None:
         """Nothing to do: blocks are freed with their last reference."""
 
-    def _compute(self, graph: Graph, keys: list[Key], reporter: Reporter, stage: str) -> tuple[Any, ...]:
+    def _compute(
+        self,
+        graph: Graph,
+        keys: list[Key],
+        reporter: Reporter,
+        stage: str,
+        then: Callable[[Sequence[Any]], Any] = tuple,
+    ) -> Any:
+        """The values of these keys, and what is made of them, as one stage."""
         total = sum(1 for key in graph if _stage_of(key) == stage)
         with (
             reporter.stage(stage, total),
@@ -137,13 +160,17 @@ class LocalRuntime:
         ):
             if self._get is dask.multiprocessing.get and dask.config.get("pool", None) is None:
                 try:
-                    return self._get(graph, keys, pool=_processes(_configured_threads()))  # type: ignore[no-any-return]
+                    return then(self._get(graph, keys, pool=_processes(_configured_threads())))
                 except (
                     BrokenProcessPool
                 ):  # a process died, perhaps for want of memory: start new ones next time
                     _processes.cache_clear()
                     raise
-            return self._get(graph, keys)  # type: ignore[no-any-return]
+            return then(self._get(graph, keys))
+
+
+def _joined_blocks(blocks: Sequence[Any]) -> Any:
+    return module_of(blocks[0]).concatenate(blocks)
 
 
 def joined(
@@ -208,8 +235,9 @@ def _configured_threads() -> int:
 
 
 @cache
-def _local_rate() -> float:
-    return product_rate()
+def _local_rate(threads: int) -> float:
+    with single_blas_thread():
+        return product_rate(threads)
 
 
 @cache

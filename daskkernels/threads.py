@@ -7,13 +7,14 @@ number changes rounding.
 from __future__ import annotations
 
 import threading
-import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
 from typing import Any
 
 from threadpoolctl import ThreadpoolController
+
+from .callers import warn
 
 
 class BlasThreadsWarning(UserWarning):
@@ -60,11 +61,10 @@ def _limit() -> None:
     _limiter = _pools().limit(limits=None, user_api="blas")  # changes nothing, notes what there is
     _in_some_thread(lambda: _pools().limit(limits=1, user_api="blas"), lambda: _count() <= 1)
     if _count() > 1:
-        warnings.warn(
+        warn(
             "another thread holds the number of BLAS threads: this fit may be slower and differ in the last "
             "bits; fit in the main thread, or start Python with OPENBLAS_NUM_THREADS=1",
             BlasThreadsWarning,
-            stacklevel=5,
         )
 
 

@@ -8,7 +8,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from daskkernels.grid import BLOCK_BYTES, CHUNK_BYTES, TILE_ROWS, Grid, block_rows, chunk_rows
+from daskkernels.grid import (
+    BLOCK_BYTES,
+    CHUNK_BYTES,
+    MOST_CHUNK_BYTES,
+    TILE_ROWS,
+    Grid,
+    block_rows,
+    chunk_rows,
+)
 
 shapes = st.tuples(st.integers(1, 10**9), st.integers(1, 5000), st.sampled_from([1, 2, 4, 8]))
 
@@ -28,9 +36,10 @@ def test_blocks_are_whole_tiles_of_bounded_size(shape: tuple[int, int, int]) -> 
 def test_chunks_divide_blocks(shape: tuple[int, int, int]) -> None:
     n, d, itemsize = shape
     chunk = chunk_rows(n, d, itemsize)
-    assert chunk % TILE_ROWS == 0
+    assert chunk % TILE_ROWS == 0 or TILE_ROWS % chunk == 0
     assert block_rows(n, d, itemsize) % chunk == 0
-    assert chunk == TILE_ROWS or chunk * d * itemsize <= CHUNK_BYTES
+    assert chunk <= TILE_ROWS or chunk * d * itemsize <= CHUNK_BYTES
+    assert chunk == 1 or chunk * d * itemsize <= MOST_CHUNK_BYTES
     assert chunk_rows(None, d, itemsize) % chunk == 0
 
 

@@ -15,9 +15,10 @@ import scipy.sparse as sp
 import daskkernels as dk
 from daskkernels import events, inputs
 from daskkernels.grid import Grid
-from daskkernels.inputs import InputError, Scratch, lazy_rows, open_input, resident_rows, weight_rows
+from daskkernels.inputs import InputError, lazy_rows, open_input, resident_rows, weight_rows
 from daskkernels.plan import Machine, PlanError
 from daskkernels.runtime import LocalRuntime
+from daskkernels.scratch import Scratch
 
 SILENT = events.reporter()
 X = np.random.default_rng(0).normal(size=(3000, 4))

@@ -1,7 +1,8 @@
-"""Tests: scores of clusterings, from counts as exact integers, numpy and dask, any kind of label."""
+"""Tests: scores of clusterings, from counts as exact integers, numpy and dask, any kind of label; means."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import dask.array as da
@@ -16,6 +17,7 @@ from sklearn import metrics as sk
 import daskkernels as dk
 from daskkernels.inputs import InputError
 from tests import oracles
+from tests.estimators.rows_in_many_forms import row_cuts
 
 labelings = st.integers(1, 40).flatmap(
     lambda n: st.tuples(*[st.lists(st.integers(0, 4), min_size=n, max_size=n)] * 2)
@@ -112,3 +114,102 @@ def test_bad_labels(form: Any) -> None:
     ]:
         with pytest.raises(InputError, match=message):
             dk.metrics.contingency(form(x), form(y))
+
+
+rows = np.random.default_rng(2).normal(size=(3000, 3)) + 100.0  # three blocks, the last one short
+clusters = np.random.default_rng(3).choice([0, 1, 2, 5], 3000)
+
+
+def means_of(X: np.ndarray, labels: np.ndarray, k: int) -> np.ndarray:
+    """Each mean for itself, in long doubles."""
+    means = np.full((k, X.shape[1]), np.nan)
+    for cluster in np.unique(labels):
+        means[cluster] = X[labels == cluster].astype(np.longdouble).mean(axis=0)
+    return means
+
+
+@given(row_cuts(), row_cuts(), st.sampled_from(["f4", "f8", "u1", "?"]))
+def test_cluster_means(cuts: tuple[int, ...], other_cuts: tuple[int, ...], dtype: str) -> None:
+    """Right, and the same bits for any chunks of rows and of labels."""
+    X = rows.astype(dtype)
+    found = dk.metrics.cluster_means(X, clusters)
+    assert found.dtype == np.float64
+    np.testing.assert_allclose(found, means_of(X, clusters, 6), rtol=1e-14)
+    for lazy in (clusters, da.from_array(clusters, chunks=(other_cuts,))):
+        again = dk.metrics.cluster_means(da.from_array(X, chunks=(cuts, 2)), lazy)
+        np.testing.assert_array_equal(again, found)
+
+
+@given(labelings)
+def test_cluster_means_of_few_rows(pair: tuple[list[int], list[int]]) -> None:
+    labels, values = pair
+    X = np.array(values, "f4")[:, None]
+    np.testing.assert_allclose(dk.metrics.cluster_means(X, labels, 7), means_of(X, np.array(labels), 7))
+
+
+def test_cluster_means_of_many_clusters() -> None:
+    """More than the 256 rows that are added up at a time."""
+    labels = np.random.default_rng(4).permutation(3000) // 3
+    np.testing.assert_allclose(dk.metrics.cluster_means(rows, labels), means_of(rows, labels, 1000))
+
+
+def test_cluster_means_of_tables(tmp_path: Path) -> None:
+    expected = dk.metrics.cluster_means(rows, clusters)
+    frame = pd.DataFrame(rows, columns=["a", "dtype", "c"])
+    data = dk.write_dataset(tmp_path / "rows.zarr", rows, clusters)
+    for X, labels in [
+        (rows.tolist(), clusters.tolist()),
+        (frame, pd.Series(clusters)),
+        (dd.from_pandas(frame, npartitions=3), dd.from_pandas(pd.Series(clusters), npartitions=2)),
+        (data, clusters.astype("u1")),
+        (data.X, da.from_array(np.r_[clusters, clusters])[da.arange(6000) < 3000]),
+    ]:
+        np.testing.assert_allclose(dk.metrics.cluster_means(X, labels), expected, rtol=1e-14)
+    two = dk.metrics.cluster_means(rows, clusters > 0)
+    np.testing.assert_allclose(two[0], expected[0], rtol=1e-14)
+
+
+def test_cluster_means_by_workers(client_processes: Any) -> None:
+    expected = means_of(rows, clusters, 8)
+    lazy = da.from_array(rows, chunks=700), da.from_array(clusters, chunks=900)
+    np.testing.assert_allclose(dk.metrics.cluster_means(*lazy, n_clusters=8), expected, rtol=1e-14)
+
+
+def test_cluster_means_read_the_rows_once() -> None:
+    seen: list[int] = []
+
+    def counted(block: np.ndarray) -> np.ndarray:
+        seen.append(len(block))
+        return block
+
+    X = da.from_array(rows, chunks=1000).map_blocks(counted, dtype="f8", meta=rows[:0])
+    dk.metrics.cluster_means(X, clusters)
+    assert sum(seen) == 3000
+
+
+@pytest.mark.parametrize(
+    ("labels", "k", "message"),
+    [
+        (clusters[:-1], None, "2999 labels for 3000 rows"),
+        (clusters[:, None], None, r"shape \(3000, 1\)"),
+        (clusters.astype("f8"), None, "labels have dtype float64: wanted cluster numbers"),
+        (clusters.astype(str), None, "labels have dtype <U"),
+        (clusters - 1, None, "labels hold -1: wanted cluster numbers from 0"),
+        (clusters, 5, "labels hold 5: wanted cluster numbers from 0 to 4"),
+        (clusters + 3000, None, "labels hold 3005 for 3000 rows"),
+        (clusters, 0, "n_clusters=0"),
+        (clusters, 2.5, "n_clusters=2.5"),
+    ],
+)
+@pytest.mark.parametrize("lazy", [False, True])
+def test_bad_clusters(labels: np.ndarray, k: Any, message: str, lazy: bool) -> None:
+    with pytest.raises(InputError, match=message):
+        dk.metrics.cluster_means(rows, da.from_array(labels, chunks=700) if lazy else labels, k)
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_cluster_means_name_a_bad_row(bad: float) -> None:
+    X = rows.copy()
+    X[2345, 1] = bad
+    with pytest.raises(dk.errors.NonFiniteError, match="row 2345"):
+        dk.metrics.cluster_means(X, clusters)

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import inspect
 import json
-import os
 import re
-import subprocess
-import sys
 import tomllib
 from pathlib import Path
 
@@ -15,26 +12,13 @@ import pytest
 from setuptools import find_namespace_packages
 
 import daskkernels as dk
+from tests.interpreter import run_python
 
 ROOT = Path(__file__).resolve().parents[1]
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 PROJECT = PYPROJECT["project"]
-IMPORT_SECONDS = 3.0
-
-
-def run_python(code: str) -> str:
-    """Standard output of a fresh interpreter that sees the checkout."""
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        cwd=ROOT,
-        env=os.environ | {"PYTHONPATH": str(ROOT)},
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+STACK = "dask.array, distributed, zarr, sklearn.base"
+MOST_OF_STACK = 1.3  # importing daskkernels against importing only these; 1.05 measured
 
 
 def requirement_name(requirement: str) -> str:
@@ -98,17 +82,27 @@ def test_admits_the_dask_of_gpu_workers() -> None:
     assert not [text for text in PROJECT["dependencies"] if "<" in text], "no upper bounds"
 
 
-def test_import_is_light() -> None:
+def import_cost(modules: str) -> tuple[float, set[str]]:
+    """Processor seconds to import these modules in a fresh process, and the packages it then holds."""
     code = (
-        "import json, sys, time; before = time.process_time(); import daskkernels;"
+        f"import json, sys, time; before = time.process_time(); import {modules};"
         "seconds = time.process_time() - before;"
         "print(json.dumps([seconds, sorted({name.split('.')[0] for name in sys.modules})]))"
     )
-    seconds, modules = json.loads(run_python(code))
+    seconds, names = json.loads(run_python("-c", code))
+    return seconds, set(names)
+
+
+def test_import_is_light() -> None:
     # dask.array itself imports pandas and xarray where they are installed: those two are tested below.
-    heavy = {"cupy", "matplotlib", "bokeh", "dask_cuda", "rich", "pytest"} & set(modules)
+    heavy = {"cupy", "matplotlib", "bokeh", "dask_cuda", "rich", "pytest"} & import_cost("daskkernels")[1]
     assert not heavy, f"import daskkernels loads {sorted(heavy)}"
-    assert seconds < IMPORT_SECONDS, f"import daskkernels takes {seconds:.1f} s of processor time"
+    # a share of what the packages under it cost: seconds alone say how busy the machine is
+    trials = [(import_cost("daskkernels")[0], import_cost(STACK)[0]) for _ in range(3)]
+    ours, stack = (min(seconds) for seconds in zip(*trials, strict=True))
+    assert ours < MOST_OF_STACK * stack, (
+        f"import daskkernels takes {ours:.1f} s of processor time, not {stack:.1f} s"
+    )
 
 
 def test_works_without_any_extra() -> None:
@@ -128,7 +122,7 @@ import daskkernels as dk
 X = np.random.default_rng(0).normal(size=(300, 3))
 print(dk.KernelKMeans(n_clusters=2, n_landmarks=20, random_state=0).fit_predict(X).shape)
 """
-    assert run_python(code).strip() == "(300,)"
+    assert run_python("-c", code).strip() == "(300,)"
 
 
 def test_show_versions(capsys: pytest.CaptureFixture[str]) -> None:

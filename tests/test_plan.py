@@ -9,11 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from daskkernels.grid import Grid
-from daskkernels.plan import (
+from daskkernels.plan import Machine, PlanError, Step
+from daskkernels.plan_clustering import (
     LLOYD_BLOCKS,
-    Machine,
-    PlanError,
-    Step,
     Task,
     lloyd_factor,
     plan_features,
@@ -57,6 +55,49 @@ def test_flops() -> None:
     assert steps["nystrom-gram"].bytes_read == n * d * 4
     kept = {step.stage: step for step in plan_features(TASK, ROOMY).steps}
     assert kept["nystrom-project"].flops == 2 * n * c * s
+
+
+def test_float64_takes_twice_as_long() -> None:
+    """Products and maps; what a row of thin points costs besides does not."""
+    for plan, low in ((plan_features, 1.6), (plan_kmeans, 1.2)):
+        tall = replace(TASK, c=100, rank=50, s=40, residence="caller")  # little is read or scheduled
+        single, double = (plan(replace(tall, width=w), ROOMY) for w in (4, 8))
+        assert low < double.seconds / single.seconds <= 2.0
+
+
+def test_one_core_alone_has_the_eigensystems() -> None:
+    """c^3 on one core, however many there are."""
+    many = replace(ROOMY, workers=64, gflops=6400.0)
+    gram = [plan_features(replace(TASK, c=c, rank=c // 2), many).steps[2] for c in (1000, 2000)]
+    assert [step.stage for step in gram] == ["nystrom-gram"] * 2
+    assert gram[1].alone == 8 * gram[0].alone
+    assert gram[1].seconds(many) > gram[1].alone / many.dense_rate > 1.0
+
+
+def test_columns_of_one_fit_are_not_there_for_another() -> None:
+    apart = plan_features(TASK, ROOMY, keep=False)
+    assert not apart.keep_columns
+    assert apart.worker_bytes < plan_features(TASK, ROOMY).worker_bytes
+    assert apart.passes == 3
+
+
+def test_iterations_are_assumed_then_known() -> None:
+    """Seconds and the words beside them follow what was made; no more than the most there can be."""
+    before, few = plan_kmeans(TASK, LAPTOP), plan_kmeans(TASK, LAPTOP, max_iter=20)
+    after = plan_kmeans(TASK, LAPTOP, made=12.5)
+    steps = [next(s for s in plan.steps if s.stage == "kmeans-assign") for plan in (before, few, after)]
+    assert [step.passes for step in steps] == [75, 20, 12.5]
+    said = ["75 assumed, of at most 100", "20 assumed, of at most 20", "12.5 made"]
+    assert [plan.choices["iterations"] for plan in (before, few, after)] == said
+    assert steps[2].seconds(LAPTOP) == pytest.approx(steps[0].seconds(LAPTOP) / 6)
+
+
+def test_a_process_that_does_it_all_has_the_peak_of_its_larger_part() -> None:
+    alone = replace(ROOMY, workers=1, in_process=True)
+    large = replace(TASK, n=10_000, c=4000, rank=2000)
+    plan = plan_features(large, alone, keep=False)
+    assert plan.worker_bytes == alone.base + plan.client_bytes
+    assert plan_features(large, replace(alone, in_process=False), keep=False).worker_bytes < plan.worker_bytes
 
 
 def test_restarts_cost_arithmetic_not_passes() -> None:
@@ -131,8 +172,10 @@ def test_machine() -> None:
 
 def test_table() -> None:
     plan = plan_kmeans(TASK, LAPTOP)
-    text = str(replace(plan, measured={"nystrom-gram": 1.25}))
+    text = str(replace(plan, measured={"nystrom-gram": 1.25, "nystrom-rest": 1.0}))
     for word in ("nystrom-gram", "kmeans-assign", "predicted", "peak of a worker", "1.25", "features: kept"):
+        assert word in text
+    for word in ("threads, measured 2.2 s", "iterations: 75 assumed"):
         assert word in text
     assert str(plan).count("\n") == text.count("\n")
 

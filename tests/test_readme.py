@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import subprocess
 import sys
@@ -11,41 +10,25 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[1]
-README = (ROOT / "README.md").read_text(encoding="utf-8")
+from tests.pages import ROOT, code_blocks, dead_links, page, run_blocks
 
-
-def code_blocks(language: str) -> list[str]:
-    return re.findall(rf"^```{language}\n(.*?)^```", README, flags=re.DOTALL | re.MULTILINE)
+README = page("README.md")
+PAGES = ["README.md", "CONTRIBUTING.md", "ARCHITECTURE.md", "ALGORITHMS.md"]
 
 
 def test_example_runs(tmp_path: Path) -> None:
-    example, kernels = code_blocks("python")
+    example, kernels = code_blocks(README, "python")
     assert len([line for line in example.splitlines() if line.strip()]) <= 15, "the example is one screen"
-    example += kernels
-    (tmp_path / "example.py").write_text(example, encoding="utf-8")
-    done = subprocess.run(
-        [sys.executable, "-W", "error", "example.py"],
-        cwd=tmp_path,
-        env=os.environ | {"PYTHONPATH": str(ROOT)},
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    found = re.search(r"agreement with the truth: ([\d.]+)", done.stdout)
-    assert found, done.stdout
+    printed, _ = run_blocks([example, kernels], tmp_path)
+    found = re.search(r"agreement with the truth: ([\d.]+)", printed)
+    assert found, printed
     assert float(found[1]) > 0.95
     assert (tmp_path / "points.zarr").is_dir()
 
 
-@pytest.mark.parametrize("page", ["README.md", "CONTRIBUTING.md", "ARCHITECTURE.md", "ALGORITHMS.md"])
-def test_links_lead_to_files(page: str) -> None:
-    text = (ROOT / page).read_text(encoding="utf-8")
-    targets = [target.split("#")[0] for target in re.findall(r"\]\(([^)\s]+)\)", text) if "://" not in target]
-    missing = [target for target in targets if target and not (ROOT / target).exists()]
-    assert not missing, f"{page} links to {missing}"
+@pytest.mark.parametrize("name", [*PAGES, *(f"docs/{path.name}" for path in (ROOT / "docs").glob("*.md"))])
+def test_links_lead_to_files(name: str) -> None:
+    assert not dead_links(name)
 
 
 def test_installs_name_extras_that_exist() -> None:
@@ -56,7 +39,7 @@ def test_installs_name_extras_that_exist() -> None:
 
 
 def test_commands_exist() -> None:
-    for module, job in re.findall(r"python -m (\w+) (\w+)", "".join(code_blocks("bash"))):
+    for module, job in re.findall(r"python -m (\w+) (\w+)", "".join(code_blocks(README, "bash"))):
         assert (ROOT / module / "__main__.py").exists(), f"no python -m {module}"
         done = subprocess.run(
             [sys.executable, "-m", module, job, "--help"],

@@ -30,12 +30,22 @@ ROOT = Path(__file__).parents[1]
 X = blobs(400)
 Y = (X[:, 0] > np.median(X[:, 0])).astype(int)
 
-ESTIMATORS = [dk.NystromFeatures(), dk.KernelKMeans(n_clusters=3), dk.Standardize()]
+ESTIMATORS = [
+    dk.NystromFeatures(),
+    dk.KernelKMeans(n_clusters=3),
+    dk.Standardize(),
+    dk.EigenProClassifier("gaussian"),  # the Laplacian's root makes 1e-8 of the rounding of equal rows
+    dk.EigenProRegressor("gaussian"),
+    dk.FalkonClassifier(tol=0),  # at its default the iterations stop 3e-7 short of the answer
+    dk.FalkonRegressor(tol=0),
+    dk.KernelPCA(),
+    dk.NystromFeatures(sampling="srht"),
+]
 
 
 def expected_failures(estimator: Any) -> dict[str, str]:
     """Checks of scikit-learn that an estimator fails on purpose, each with its reason."""
-    if isinstance(estimator, dk.Standardize):
+    if not isinstance(estimator, dk.NystromFeatures | dk.KernelKMeans):
         return {}
     reason = "landmarks and starting centers are drawn from the rows as they stand: repeated rows draw others"
     return {"check_sample_weight_equivalence_on_dense_data": reason}
@@ -48,14 +58,7 @@ def test_scikit_learns_own_checks(estimator: Any, check: Callable[[Any], None]) 
 
 
 SETTINGS: list[Any] = [
-    dk.NystromFeatures(
-        dk.Cauchy("median", factor=2.0),
-        n_landmarks=33,
-        rank=9,
-        n_components=4,
-        dtype="float32",
-        random_state=5,
-    ),
+    dk.NystromFeatures(dk.Cauchy("median", factor=2.0), 33, 9, 4, dtype="float32", random_state=5),
     dk.KernelKMeans(
         7,
         kernel=dk.Polynomial(2),
@@ -68,6 +71,13 @@ SETTINGS: list[Any] = [
     ),
     dk.KernelKMeans(2, init=np.zeros((2, 5)), landmarks=np.zeros((9, 3))),
     dk.Standardize(with_mean=False),
+    dk.KernelPCA(3, dk.Cauchy(2.0), n_rounds=2, center=True, dtype="float64", random_state=1),
+    dk.EigenProClassifier(
+        dk.Gaussian("median", factor=0.5), 100, 7, 10, 50, 3.0, 4, None, 0.2, {0: 1.0, 1: 2.0}, "float32"
+    ),
+    dk.EigenProRegressor("auto", n_subsamples=9, batch_size=3, patience=1, random_state=2),
+    dk.FalkonClassifier(dk.Cauchy("median"), 30, 1e-3, 7, 0.1, None, 0.2, "uniform", "float32", False),
+    dk.FalkonRegressor("linear", penalty=2.0, scratch="here", random_state=np.random.RandomState(0)),
 ]
 
 
@@ -105,7 +115,14 @@ def test_not_fitted() -> None:
         dk.KernelKMeans().predict,
         dk.KernelKMeans().transform,
         dk.NystromFeatures().transform,
+        dk.KernelPCA().transform,
         dk.Standardize().transform,
+        dk.EigenProClassifier().predict,
+        dk.EigenProClassifier().decision_function,
+        dk.EigenProRegressor().predict,
+        dk.FalkonClassifier().predict,
+        dk.FalkonClassifier().decision_function,
+        dk.FalkonRegressor().predict,
     ):
         for data in (X, chunked(X, 100)):
             with pytest.raises(NotFittedError):
@@ -237,11 +254,15 @@ def test_scores_default_to_minus_the_inertia() -> None:
     assert model.score(X[:100]) + model.score(X[100:]) == pytest.approx(model.score(X), rel=1e-9)
 
 
-@pytest.mark.parametrize(
-    "model",
-    [dk.NystromFeatures(n_landmarks=20), dk.KernelKMeans(3, n_landmarks=20), dk.Standardize()],
-    ids=repr,
-)
+SMALL = [
+    dk.NystromFeatures(n_landmarks=20, random_state=0),
+    dk.KernelKMeans(3, n_landmarks=20, random_state=0),
+    dk.KernelPCA(4, random_state=0),
+    dk.Standardize(),
+]
+
+
+@pytest.mark.parametrize("model", SMALL, ids=repr)
 def test_output_names(model: Any) -> None:
     """`set_output`, `get_feature_names_out` and `feature_names_in_`."""
     frame = pandas_frame(X).set_index(np.arange(1000, 1400))
@@ -260,11 +281,7 @@ def test_output_names(model: Any) -> None:
 
 
 def test_fit_transform_is_fit_and_transform() -> None:
-    for model in (
-        dk.NystromFeatures(n_landmarks=20, random_state=0),
-        dk.KernelKMeans(3, n_landmarks=20, random_state=0),
-        dk.Standardize(),
-    ):
+    for model in SMALL:
         for data in (X, chunked(X, 90)):
             np.testing.assert_allclose(
                 dense(clone(model).fit_transform(data)), dense(model.fit(data).transform(data)), rtol=1e-9

@@ -16,8 +16,9 @@ import numpy as np
 
 from ..grid import TILE_ROWS
 from ..kernels import Kernel, Product
-from ..xp import Array, module_of, to_host
+from ..xp import Array, like, module_of, to_host
 from .draw import uniforms
+from .sized import Sized
 from .tiles import RightOperand, evaluate, prepare
 from .workspace import borrowed
 
@@ -37,20 +38,28 @@ class _SquaredDistance(Kernel):
 
 
 @dataclass(frozen=True)
-class Centers:
+class Centers(Sized):
     """A set of centers: their exact coordinates (k, s) in float64, and made ready for squared distances."""
 
     points: Array
     right: RightOperand
+    first: Array  # (k,) the first of all centers that are equal to each: products differ in their last bits
 
     @classmethod
     def of(cls, points: Array, dtype: np.dtype[np.floating]) -> Centers:
         """Make points (k, s) ready for distances in `dtype`."""
-        return cls(points, prepare(_SquaredDistance(), points, dtype))
+        host = to_host(points)
+        _, earliest, group = np.unique(host, axis=0, return_index=True, return_inverse=True)
+        first = like(earliest[group.reshape(-1)].astype(np.int32), points)
+        return cls(points, prepare(_SquaredDistance(), points, dtype), first)
+
+    def nearest(self, tile: Array, out: Array | None = None) -> Array:
+        """Index of the nearest center (b,) of each row; the first of equal ones."""
+        return self.first[evaluate(tile, self.right, out).argmin(axis=1)]
 
 
 _CANCELLED = 1e-3  # of |b|^2 + |c|^2: a smaller expanded distance has lost three digits or more
-_SAME = 64  # in units of the epsilon of B's type, of |b|: the mean of 1000 equal rows is off by 50
+_SAME = 256  # times eps |b|: what 1024 equal rows can be off their mean by when added one after another
 
 
 def snapped(points: np.ndarray, dtype: np.dtype[np.floating]) -> np.ndarray:
@@ -77,7 +86,7 @@ Sets = tuple[Centers | None, ...]  # one for each restart; None: no center yet, 
 
 
 @dataclass(frozen=True)
-class AssignPart:
+class AssignPart(Sized):
     """Members of each cluster: sums of their points (k, s) and their weights (k,), float64."""
 
     sums: Array
@@ -89,15 +98,15 @@ class AssignPart:
 
 def assign(B: Array, weights: Array | None, sets: tuple[Centers, ...]) -> list[AssignPart]:
     """One Lloyd step's share of a block B (b, s): sums and weights by nearest center. Cost 4 b k s a set."""
-    return [_assign_one(B, centers.right, weights) for centers in sets]
+    return [_assign_one(B, centers, weights) for centers in sets]
 
 
-def _assign_one(B: Array, centers: RightOperand, weights: Array | None) -> AssignPart:
-    xp, k = module_of(B), centers.n_rows
+def _assign_one(B: Array, centers: Centers, weights: Array | None) -> AssignPart:
+    xp, k = module_of(B), centers.right.n_rows
     part = AssignPart(xp.zeros((k, B.shape[1]), np.float64), xp.zeros(k, np.float64))
     for start in range(0, B.shape[0], TILE_ROWS):
         tile = B[start : start + TILE_ROWS]
-        nearest = evaluate(tile, centers).argmin(axis=1)
+        nearest = centers.nearest(tile)
         members = xp.zeros((tile.shape[0], k), B.dtype)
         members[xp.arange(tile.shape[0]), nearest] = (
             1 if weights is None else weights[start : start + TILE_ROWS]
@@ -119,9 +128,7 @@ def labels(B: Array, centers: Centers) -> Array:
     with borrowed("distances", (min(TILE_ROWS, B.shape[0]), centers.right.n_rows), B.dtype, B) as D:
         for start in range(0, B.shape[0], TILE_ROWS):
             tile = B[start : start + TILE_ROWS]
-            nearest[start : start + TILE_ROWS] = evaluate(tile, centers.right, D[: tile.shape[0]]).argmin(
-                axis=1
-            )
+            nearest[start : start + TILE_ROWS] = centers.nearest(tile, D[: tile.shape[0]])
     return nearest
 
 
@@ -143,7 +150,7 @@ def distances(B: Array, centers: Centers) -> Array:
 
 
 @dataclass(frozen=True)
-class Quality:
+class Quality(Sized):
     """Weighted sum of squared distances to the own center, and the number of rows of each cluster (k,)."""
 
     inertia: float
@@ -177,7 +184,7 @@ def _squared_differences(B: Array, labels: Array, centers: Centers) -> Array:
 
 
 @dataclass(frozen=True)
-class Drawn:
+class Drawn(Sized):
     """Rows picked out of a block: what ranks them (m,), their row numbers (m,), their points (m, s)."""
 
     rank: Array
@@ -254,10 +261,6 @@ def farthest(B: Array, weights: Array | None, sets: Sets, *, count: int, start: 
     rows = []
     for centers in sets:
         mass = _mass(B, centers, None)
-        norms = to_host(module_of(B).einsum("ij,ij->i", B, B))
-        mass[mass <= (64 * np.finfo(B.dtype).eps) ** 2 * norms] = (
-            0.0  # a mean of equal rows is off by rounding
-        )
         if weights is not None:
             mass[to_host(weights) == 0] = 0.0  # such rows never become centers
         limit = np.partition(mass, -min(count, mass.size))[-min(count, mass.size)]

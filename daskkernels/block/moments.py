@@ -12,13 +12,14 @@ import numpy as np
 
 from ..finite import check_rows
 from ..xp import Array, module_of
+from .sized import Sized
 from .workspace import borrowed
 
 _ROWS = 256  # rows converted to float64 at a time: they stay in the cache for the three sweeps over them
 
 
 @dataclass(frozen=True)
-class Moments:
+class Moments(Sized):
     """Weight (a count without weights), mean (d,) and summed squared deviations M2 (d,) of some rows."""
 
     weight: float
@@ -76,7 +77,8 @@ def _merge_two(a: Moments, b: Moments) -> Moments:
         return a
     delta = b.mean - a.mean
     share = b.weight / weight
-    return Moments(weight, a.mean + delta * share, a.m2 + b.m2 + delta**2 * (a.weight * share))
+    with np.errstate(over="ignore", invalid="ignore"):  # a variance that is not finite is refused by its user
+        return Moments(weight, a.mean + delta * share, a.m2 + b.m2 + delta**2 * (a.weight * share))
 
 
 def standardize(X: Array, mean: Array | None, scale: Array | None, dtype: np.dtype[np.floating]) -> Array:

@@ -13,12 +13,13 @@ from ..grid import TILE_ROWS
 from ..kernels import AnyKernel
 from ..linalg import InverseRoot, truncated_inverse_root
 from ..xp import Array, like, module_of, to_host
+from .sized import Sized
 from .tiles import RightOperand, evaluate, kernel_block, kernel_diagonal
 from .workspace import borrowed
 
 
 @dataclass(frozen=True)
-class GramPart:
+class GramPart(Sized):
     """A block's share of pass one: G = sum of R_b^T R_b (l, l) in float64, and of tr(K)."""
 
     gram: Array
@@ -26,7 +27,7 @@ class GramPart:
 
 
 @dataclass(frozen=True)
-class Whitening:
+class Whitening(Sized):
     """W^{-1/2} restricted to its largest eigenvalues, and the root once more in the type of the columns."""
 
     inverse: InverseRoot
@@ -105,16 +106,19 @@ def features_of_columns(C: Array, components: Array) -> Array:
     return B
 
 
-def features(X: Array, landmarks: RightOperand, components: Array) -> Array:
-    """B_b = k(X_b, landmarks) Q (b, s) for rows of any origin; memory stays at one tile of columns."""
+def features(X: Array, landmarks: RightOperand, components: Array, first: int = 0) -> Array:
+    """B_b = k(X_b, landmarks) Q (b, s) for rows of any origin; memory stays at one tile of columns.
+
+    `first` is the number of the first row, for errors.
+    """
     components = components.astype(landmarks.dtype, copy=False)
     B = module_of(X).empty((X.shape[0], components.shape[1]), landmarks.dtype)
     shape = (min(TILE_ROWS, X.shape[0]), landmarks.n_rows)
     with borrowed("columns", shape, landmarks.dtype, X) as tile, _quiet():
         for start in range(0, X.shape[0], TILE_ROWS):
             rows = slice(start, min(start + TILE_ROWS, X.shape[0]))
-            C = evaluate(X[rows], landmarks, out=tile[: rows.stop - start], start=start)
-            _project(C, components, B[rows], start)
+            C = evaluate(X[rows], landmarks, out=tile[: rows.stop - start], start=first + start)
+            _project(C, components, B[rows], first + start)
     return B
 
 

@@ -9,14 +9,16 @@ float32 values are otherwise wrong by 0.4.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from ..finite import check_rows
 from ..grid import TILE_ROWS
 from ..kernels import AnyKernel, CallableKernel, Kernel, as_kernel, has_unit_diagonal
+from ..linalg import DegenerateMatrixError
 from ..xp import Array, like, module_of, namespace
+from .sized import Sized
 from .workspace import borrowed
 
 CANCELLED = 1e-4  # error of a scaled squared distance from which products are made in float64
@@ -24,7 +26,7 @@ TILE_COLUMNS = 512  # 1024 x 512 float32 values, 2 MB: stays in the cache betwee
 
 
 @dataclass(frozen=True)
-class RightOperand:
+class RightOperand(Sized):
     """The rows Z (m, d) of a kernel block made ready once: cast, centered, scaled, norms appended."""
 
     kernel: AnyKernel
@@ -37,32 +39,53 @@ class RightOperand:
         """m."""
         return int(self.matrix.shape[0])
 
+    def first(self, m: int) -> RightOperand:
+        """The first m rows of Z, with the same shift."""
+        return replace(self, matrix=self.matrix[:m])
 
-def prepare(kernel: AnyKernel, Z: Array, dtype: np.dtype[np.floating]) -> RightOperand:
+
+def prepare(
+    kernel: AnyKernel, Z: Array, dtype: np.dtype[np.floating], center: Array | None = None
+) -> RightOperand:
     """Make the rows Z (m, d) of K(X, Z) ready: for "distance" [-2 z, 1, |z|^2] times the kernel's
     coefficient.
+
+    `center` (d,) is subtracted from the rows of both sides first; None takes the mean of Z.
     """
     if isinstance(kernel, CallableKernel):
         return RightOperand(kernel, Z.astype(dtype, order="C"), None, dtype)
-    right = _prepared(kernel, Z, dtype, dtype)
+    if kernel.product != "distance":
+        center = None
+    elif center is None:
+        center = _mean(Z)
+    shift = None if center is None else like(center, Z).astype(dtype)
+    right = _prepared(kernel, Z, dtype, dtype, shift)
     if dtype == np.float32 and _cancels(right):
-        return _prepared(kernel, Z, dtype, np.dtype(np.float64))
+        return _prepared(kernel, Z, dtype, np.dtype(np.float64), shift)
     return right
 
 
 def _prepared(
-    kernel: Kernel, Z: Array, dtype: np.dtype[np.floating], work: np.dtype[np.floating]
+    kernel: Kernel,
+    Z: Array,
+    dtype: np.dtype[np.floating],
+    work: np.dtype[np.floating],
+    shift: Array | None,
 ) -> RightOperand:
     """A right operand whose products are made in `work`."""
     d = Z.shape[1]
     distance = kernel.product == "distance"
     matrix = module_of(Z).empty((Z.shape[0], d + 2 if distance else d), work)
-    right = RightOperand(kernel, matrix, _center(Z, dtype) if distance else None, dtype)
+    right = RightOperand(kernel, matrix, shift, dtype)
     _left(Z, right, matrix)
     if distance:
         matrix[:, :d] *= -2.0
         matrix[:, d:] = matrix[:, : d - 1 : -1].copy()  # [|z|^2, 1] -> [1, |z|^2], to meet [1, |x|^2] swapped
-    matrix *= work.type(kernel.coefficient(d))
+    with np.errstate(over="ignore"):
+        coefficient = work.type(kernel.coefficient(d))
+    if kernel.has_scale and not 0 < abs(coefficient) < np.inf:
+        raise DegenerateMatrixError(f"{kernel!r} is beyond the range of {work}: rescale the data")
+    matrix *= coefficient
     return right
 
 
@@ -78,19 +101,27 @@ def _cancels(right: RightOperand) -> bool:
     return largest * float(np.finfo(right.dtype).eps) > CANCELLED
 
 
-def _center(Z: Array, dtype: np.dtype[np.floating]) -> Array:
-    """The mean of the rows (d,), rounded to `dtype`, so that both sides subtract the same."""
+def _mean(Z: Array) -> Array:
+    """The mean of the rows (d,)."""
     with np.errstate(over="ignore", invalid="ignore"):
-        center = Z.mean(axis=0, dtype=np.float64)
+        center = module_of(Z).ascontiguousarray(Z).mean(axis=0, dtype=np.float64)  # sums depend on the order
         if not bool(module_of(Z).isfinite(center).all()):  # one bad row would be reported as every row
             check_rows(Z.sum(axis=1, dtype=np.float64))
-    return center.astype(dtype)
+    return center
 
 
 def kernel_block(kernel: AnyKernel | str, X: Array, Z: Array | None = None, *, dtype: object = None) -> Array:
     """K(X, Z) (b, m) for X (b, d) and Z (m, d); without Z, the symmetric K(X, X) with its exact diagonal.
 
-    Cost 2 b m d operations in the compute type: the type of float input, float32 for integers and float16.
+    Parameters
+    ----------
+    kernel : an object with its bandwidth as a number, or a short name that needs none, such as "linear".
+    X, Z : arrays in memory, numpy or cupy.
+    dtype : "float32" or "float64" to compute in; None keeps the type of float input, float32 for integers and
+        float16.
+
+    Cost 2 b m d operations in the compute type.
+
     Raises NonFiniteError naming the first bad row.
     """
     kernel = as_kernel(kernel)
@@ -108,7 +139,14 @@ def kernel_block(kernel: AnyKernel | str, X: Array, Z: Array | None = None, *, d
 def kernel_matvec(kernel: AnyKernel | str, X: Array, Z: Array, W: Array, *, dtype: object = None) -> Array:
     """K(X, Z) W (b, l) for X (b, d), Z (m, d), W (m, l), streamed in tiles: K is never held.
 
+    Parameters
+    ----------
+    kernel, X, Z, dtype : as in `kernel_block`.
+    W : weights (m, l).
+
     Products per tile in the compute type, summed over tiles in float64. Cost 2 b m (d + l).
+
+    Raises NonFiniteError naming the first bad row.
     """
     compute = compute_dtype(X.dtype, dtype)
     return matvec(X, prepare(as_kernel(kernel), Z, compute), W).astype(compute)
@@ -119,7 +157,7 @@ def evaluate(X: Array, right: RightOperand, out: Array | None = None, start: int
     if out is None:
         out = module_of(X).empty((X.shape[0], right.n_rows), right.dtype)
     in_place = not isinstance(right.kernel, CallableKernel) and right.matrix.dtype == right.dtype
-    for rows, columns, tile in _tiles(X, right, out if in_place else None, start):
+    for rows, columns, tile in kernel_tiles(X, right, out if in_place else None, start):
         if not in_place:
             out[rows, columns] = tile
     return out
@@ -130,8 +168,18 @@ def matvec(X: Array, right: RightOperand, W: Array) -> Array:
     xp = module_of(X)
     W = W.astype(right.dtype, copy=False)
     result = xp.zeros((X.shape[0], W.shape[1]), np.float64)
-    for rows, columns, tile in _tiles(X, right, None):
+    for rows, columns, tile in kernel_tiles(X, right, None):
         result[rows] += tile @ W[columns]
+    return result
+
+
+def transposed_matvec(X: Array, right: RightOperand, W: Array) -> Array:
+    """K(X, Z)^T W (m, l) in float64 for a prepared Z (m, d) and W (b, l)."""
+    xp = module_of(X)
+    W = W.astype(right.dtype, copy=False)
+    result = xp.zeros((right.n_rows, W.shape[1]), np.float64)
+    for rows, columns, tile in kernel_tiles(X, right, None):
+        result[columns] += tile.T @ W[rows]
     return result
 
 
@@ -164,7 +212,7 @@ def compute_dtype(stored: object, override: object = None) -> np.dtype[np.floati
     return np.dtype(np.float32)
 
 
-def _tiles(
+def kernel_tiles(
     X: Array, right: RightOperand, out: Array | None, first_row: int = 0
 ) -> Iterator[tuple[slice, slice, Array]]:
     """Kernel values tile by tile: written into `out` (b, m) where given, else into one reused buffer.

@@ -1,6 +1,7 @@
 """Top layer: the runtime of a distributed client. Blocks stay on the workers, only totals come back.
 
-Values above 4 MB are scattered to every worker once; smaller ones ride in the graph once.
+Values up to 4 MB ride in the graph once. Larger ones are placed once: as tasks that the scheduler can run
+again when the worker that holds them dies, or, very large ones, scattered to the workers.
 """
 
 from __future__ import annotations
@@ -9,8 +10,8 @@ import os
 import socket
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import CancelledError
-from contextlib import contextmanager
-from dataclasses import fields, is_dataclass, replace
+from contextlib import contextmanager, suppress
+from dataclasses import replace
 from typing import Any
 from weakref import WeakKeyDictionary, WeakSet
 
@@ -18,44 +19,50 @@ import dask.base
 import numpy as np
 import psutil
 from dask.sizeof import sizeof
-from dask.task_spec import TaskRef
-from distributed import Client, Future, LocalCluster, WorkerPlugin
+from dask.task_spec import DataNode, TaskRef
+from distributed import Client, Future, LocalCluster, WorkerPlugin, get_client
 
-from ..events import Reporter, StageProgress
+from ..events import Reporter, Sink, StageProgress
 from ..grid import Grid
 from ..plan import Machine
-from ..rowblocks import Operand, RowBlocks, literal
+from ..rowblocks import Operand, RowBlocks, literal, unique
 from ..rows import Total
 from ..runtime import joined, temporary_folder
 from ..threads import limit_for_good, single_blas_thread
 from ..xp import Array
+from .forward import Forwarder
+from .loss import losses_told, refuse_if_closed
 from .machine import measure_machine
-from .waiting import Watch
+from .waiting import PATIENCE_WITHOUT, Watch
 
-LITERAL_BYTES = 4 * 2**20  # larger values would travel with every task that names them
+LINK_RATE = 3e8  # bytes a second between two processes of one machine: 16 and 64 MB took 0.25 to 0.4 GB/s
+LITERAL_BYTES = 4 * 2**20  # larger values would travel with every graph that names them
+LASTING_BYTES = 64 * 2**20  # of a value that the scheduler keeps too; larger ones would fill its memory
 
 
 class ClusterRuntime:
     """Runs graphs on the workers of a distributed client."""
 
     def __init__(self, client: Client) -> None:
+        refuse_if_closed(client)
         self.client = client
-        _prepare_workers(client)
+        with losses_told("workers", {}, client):
+            prepare_workers(client)
 
     @property
     def machine(self) -> Machine:
         """The workers as the scheduler sees them now."""
-        workers = list(self.client.scheduler_info(n_workers=-1)["workers"].values())
-        if not workers:
-            self.client.wait_for_workers(1, timeout=30)
-            workers = list(self.client.scheduler_info(n_workers=-1)["workers"].values())
+        with losses_told("workers", {}, self.client):
+            workers = _workers(self.client)
+            resident = self.client.run(_resident, on_error="ignore")  # some may be about to die
         limit = min(w["memory_limit"] or 2**62 for w in workers)
         return Machine(
             workers=len(workers),
             threads=max(w["nthreads"] for w in workers),
             memory=limit,
-            base=max(self.client.run(_resident).values()),
+            base=max(resident.values(), default=max(w["metrics"]["memory"] for w in workers)),
             latency=0.003,
+            link_rate=LINK_RATE,
             in_process=False,
         )
 
@@ -68,16 +75,20 @@ class ClusterRuntime:
 
     def measured(self) -> Machine:
         """The workers with their arithmetic rate measured, once for each set of workers."""
-        return replace(self.machine, gflops=measure_machine(self.client))
+        machine = self.machine
+        with losses_told("workers", {}, self.client):
+            return replace(machine, gflops=measure_machine(self.client))
+
+    def listeners(self) -> tuple[Sink, ...]:
+        """The scheduler, whose page shows the fit."""
+        return (Forwarder(self.client),)
 
     def run(
         self, totals: Sequence[Total], keep: Sequence[RowBlocks] = (), *, reporter: Reporter, stage: str
     ) -> tuple[list[Any], list[RowBlocks]]:
         """Compute totals and blocks in one graph; kept blocks stay on the workers."""
         graph, keys = joined(totals, keep, stage)
-        with self._watched(graph, reporter, stage) as watch:
-            futures = self.client.get(graph, keys, sync=False)
-            values = self._finished(futures, futures[: len(totals)], watch)
+        futures, values = self._computed(graph, keys, len(totals), reporter, stage)
         kept, at = [], len(totals)
         for rows in keep:
             held = futures[at : at + rows.grid.n_blocks]
@@ -88,9 +99,19 @@ class ClusterRuntime:
 
     def place(self, value: Any) -> Operand:
         """A literal of the graph up to 4 MB, else a copy on every worker."""
-        if _size(value) <= LITERAL_BYTES:
+        if sizeof(value) <= LITERAL_BYTES:
             return literal(value)
-        future = self.client.scatter(value, broadcast=True, hash=False)
+        if sizeof(value) <= LASTING_BYTES and self.scratch is not None:  # with scratch, fits leave no history
+            (future,) = self._lasting([value])
+            with losses_told("operand", {}, self.client):
+                Watch(self.client, None, "operand", [], 1).wait([future])
+            # Else tasks crowd on the worker that holds it. Workers that die meanwhile are another's concern.
+            with suppress(OSError, TimeoutError, ValueError, CancelledError):
+                self.client.replicate([future], callback_timeout=PATIENCE_WITHOUT)
+        else:
+            with losses_told("operand", {}, self.client):
+                _workers(self.client)
+                (future,) = self.client.scatter([value], broadcast=True, hash=False)  # one, not one an item
         return Operand(TaskRef(future.key), {future.key: future})
 
     def defer(self, stage: str, function: Callable[..., Any], *args: Any) -> Operand:
@@ -100,18 +121,31 @@ class ClusterRuntime:
 
     def place_rows(self, X: Array, grid: Grid) -> RowBlocks:
         """Send the blocks of a matrix to the workers."""
-        futures = self.client.scatter([X[start:stop] for start, stop in grid], hash=False)
+        blocks = [X[start:stop] for start, stop in grid]
+        if X.nbytes <= LASTING_BYTES:
+            futures = self._lasting(blocks)
+        else:
+            with losses_told("rows", {}, self.client):
+                _workers(self.client)
+                futures = self.client.scatter(blocks, hash=False)
         columns = None if X.ndim == 1 else int(X.shape[1])
         return RowBlocks(
             grid, columns, X.dtype, tuple(TaskRef(f.key) for f in futures), {f.key: f for f in futures}
         )
 
+    def _lasting(self, values: Sequence[Any]) -> list[Future[Any]]:
+        """Values as tasks of their own: what was scattered is lost with its worker, these are run again."""
+        name = unique("placed")
+        graph = {(name, i): DataNode((name, i), value) for i, value in enumerate(values)}
+        threshold = {"distributed.admin.large-graph-warning-threshold": 2 * LASTING_BYTES}
+        with losses_told("placed", {}, self.client), dask.config.set(threshold):
+            futures: list[Future[Any]] = self.client.get(graph, list(graph), sync=False)
+        return futures
+
     def collect(self, rows: RowBlocks, *, reporter: Reporter, stage: str) -> np.ndarray:
         """All blocks as one numpy array in the client."""
         graph, keys = rows.keyed(stage)
-        with self._watched(graph, reporter, stage) as watch:
-            futures = self.client.get(graph, keys, sync=False)
-            return np.concatenate(self._finished(futures, futures, watch))
+        return np.concatenate(self._computed(graph, keys, len(keys), reporter, stage)[1])
 
     def release(self, rows: RowBlocks) -> None:
         """Free kept blocks on the workers now, not when the garbage collector comes round."""
@@ -119,25 +153,32 @@ class ClusterRuntime:
             if isinstance(future, Future):
                 future.release()
 
+    def _computed(
+        self, graph: Any, keys: Sequence[Any], wanted: int, reporter: Reporter, stage: str
+    ) -> tuple[list[Future[Any]], list[Any]]:
+        """All futures of a graph once they are done, and the values of the first ones.
+
+        Whatever stops the wait also stops the work.
+        """
+        with losses_told(stage, graph, self.client), self._watched(graph, reporter, stage) as watch:
+            futures: list[Future[Any]] = self.client.get(graph, keys, sync=False)
+            try:
+                with losses_told(stage, graph, self.client):  # here too: it asks about tasks not yet released
+                    return futures, self._finished(futures, futures[:wanted], watch)
+            except BaseException:
+                # Not `cancel`: over unwanted dependents the scheduler may fail an assertion, and drop us
+                for future in futures:
+                    future.release()
+                raise
+
     def _finished(self, futures: list[Future[Any]], wanted: list[Future[Any]], watch: Watch) -> list[Any]:
-        """The values of some futures once all are done; whatever stops the wait also stops the work."""
-        try:
-            watch.wait(wanted)
-            values = self.client.gather(wanted)
-            watch.wait(futures)
-            for future in futures:
-                if future.status == "error":
-                    future.result()
-        except BaseException as error:
-            # Not `cancel`: the scheduler may fail an assertion on unwanted dependents and drop the client.
-            for future in futures:
-                future.release()
-            if isinstance(error, CancelledError):
-                raise RuntimeError(  # noqa: TRY004
-                    "workers are gone that held blocks which exist nowhere else: fit from a store "
-                    "(dk.write_dataset), whose blocks can be read again"
-                ) from error
-            raise
+        """The values of some futures once all are done. Raises the error of the first that failed."""
+        watch.wait(wanted)
+        values = self.client.gather(wanted)
+        watch.wait(futures)
+        for future in futures:
+            if future.status == "error":
+                future.result()
         return list(values)
 
     @contextmanager
@@ -152,24 +193,38 @@ class ClusterRuntime:
 
 def find_cluster() -> ClusterRuntime | None:
     """The runtime of the active client, None where Dask's configuration names another scheduler."""
-    get = dask.base.get_scheduler()
+    try:
+        get = dask.base.get_scheduler()
+    except RuntimeError:  # Dask's own words name neither the fit nor the way out
+        _refuse_if_asynchronous(_active_client())
+        raise
     client = getattr(get, "__self__", None)
     if not isinstance(client, Client):
         return None
-    if client.asynchronous:
-        raise RuntimeError(
-            "the active client is asynchronous: use Client(asynchronous=False), or fit in a thread"
-        )
+    _refuse_if_asynchronous(client)
     return ClusterRuntime(client)
 
 
-def _size(value: Any) -> int:
-    """Bytes of a value, records of arrays included, which Dask takes for a few bytes."""
-    if is_dataclass(value):
-        return sum(_size(getattr(value, f.name)) for f in fields(value))
-    if isinstance(value, tuple | list):
-        return sum(map(_size, value))
-    return int(sizeof(value))
+def _active_client() -> Client | None:
+    try:
+        return get_client()
+    except ValueError:
+        return None
+
+
+def _refuse_if_asynchronous(client: Client | None) -> None:
+    if client is not None and client.asynchronous:
+        raise RuntimeError(
+            "the active client is asynchronous: use Client(asynchronous=False), or keep the event loop free "
+            "with `await asyncio.to_thread(model.fit, X)`"
+        ) from None
+
+
+def _workers(client: Client) -> list[dict[str, Any]]:
+    """The workers as the scheduler describes them; waits for one where there is none. Raises TimeoutError."""
+    while not (workers := list(client.scheduler_info(n_workers=-1)["workers"].values())):
+        client.wait_for_workers(1, timeout=PATIENCE_WITHOUT)
+    return workers
 
 
 def _is_stage(key: tuple[Any, ...], stage: str) -> bool:
@@ -199,7 +254,7 @@ class _OneBlasThread(WorkerPlugin):
             limit_for_good()
 
 
-def _prepare_workers(client: Client) -> None:
+def prepare_workers(client: Client) -> None:
     """Register the plugin once for each client; workers that join later get it too."""
     if client not in _prepared:
         client.register_plugin(_OneBlasThread(socket.gethostname(), os.getpid()))

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import warnings
-
 import numpy as np
 
 from ..block.moments import Moments, block_moments, merge_moments
+from ..callers import warn
 from ..events import Reporter
 from ..finite import check_sample
 from ..kernels import AnyKernel, Stationary
@@ -44,10 +43,10 @@ def resolve_kernel(
     else:
         scale = _median_distance(rows, runtime, reporter, rng)
     if not scale > 0.0:
-        warnings.warn(
-            "all rows are equal, so that the bandwidth is set to 1: pass bandwidth= a number",
+        warn(
+            "all rows are equal, or differ by less than 1e-154, so that the bandwidth is set to 1: pass "
+            "bandwidth= a number",
             NumericalWarning,
-            stacklevel=2,
         )
         scale = 1.0
     return kernel.with_scale(scale)

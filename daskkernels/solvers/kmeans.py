@@ -5,14 +5,14 @@ Labels always belong to the returned centers, and inertia is the sum of squared 
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
 import numpy as np
 
 from ..block import kmeans as block
+from ..callers import warn
 from ..events import Iteration, Reporter
 from ..rowblocks import RowBlocks
 from ..rows import map_rows, reduce_rows
@@ -60,11 +60,12 @@ def fit_kmeans(
     tol: float,
     runtime: Runtime,
     reporter: Reporter,
+    stop: Callable[[list[np.ndarray]], bool] = lambda _centers: False,
 ) -> KMeansFit:
     """Cluster the rows of B (n, s) into k; of one restart for each seed the one of smallest inertia.
 
     Stops when the centers move less than `tol` times the mean variance of a column (squared, summed), or not
-    at all.
+    at all, or when `stop`, given the centers (k, s) of each restart after an iteration, says so.
     Cost 4 n k s an iteration and restart.
     """
     if isinstance(init, np.ndarray):
@@ -78,6 +79,9 @@ def fit_kmeans(
         if not active:
             break
         _step(B, weights, active, tol * spread, runtime, reporter)
+        if stop([r.centers for r in restarts]):
+            max_iter = 0  # ended as asked for
+            break
     return _best(B, weights, restarts, max_iter, runtime, reporter)
 
 
@@ -190,10 +194,9 @@ def _best(
             runtime.release(rows)
     chosen = restarts[best]
     if not chosen.converged and max_iter > 0:
-        warnings.warn(
+        warn(
             f"k-means did not converge in max_iter={max_iter} iterations: raise max_iter or tol",
             ConvergenceWarning,
-            stacklevel=2,
         )
     history = [{"restart": i, **entry} for i, r in enumerate(restarts) for entry in r.history]
     return KMeansFit(

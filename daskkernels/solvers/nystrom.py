@@ -6,6 +6,7 @@ Columns C = K[:, landmarks] are kept between the passes only where the plan says
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -21,8 +22,9 @@ from ..linalg import top_eigenpairs
 from ..rowblocks import RowBlocks
 from ..rows import Total, map_reduce_rows, map_rows, reduce_rows, take_rows
 from ..runtime import Runtime
-from ..xp import Array
+from ..xp import Array, to_host
 
+PROJECT = "nystrom-project"
 BLOCKS_AHEAD = 4  # made while the eigensystem of W is computed: about as long as that takes
 
 
@@ -41,23 +43,46 @@ class NystromMap:
 
 
 @dataclass(frozen=True)
-class NystromFit:
-    """A fitted map with what is known about its quality; traces are those of K, of R R^T and of B B^T."""
+class Approximation:
+    """What is known of B B^T = (C W_l^{-1} C^T)_s as an approximation of K."""
 
-    map: NystromMap
     eigenvalues: Array  # of W (c,), descending
     gram_eigenvalues: Array  # of G (rank,), descending: the eigenvalues of the approximated K
+    gram_diagonal: Array  # of G (rank,): what each eigenvalue of W adds to the trace of the approximation
     rank: int
+    n_components: int  # s
     trace: float
-    columns: RowBlocks | None  # C where it was kept
 
     def trace_error(self, restricted: bool = True) -> float:
         """(tr K - tr of the approximation) / tr K, with or without the restriction to s components."""
-        eigenvalues = self.gram_eigenvalues
-        if restricted:
-            eigenvalues = eigenvalues[: self.map.components.shape[1]]
-        error = (self.trace - float(np.sum(eigenvalues))) / self.trace if self.trace > 0 else 0.0
-        return max(0.0, error)  # below 0 by rounding only
+        return float(
+            self.trace_errors()[self.n_components - 1] if restricted else self.rank_trace_errors()[-1]
+        )
+
+    def trace_errors(self) -> np.ndarray:
+        """The trace error (rank,) for every number of components: entry j for the j + 1 best ones."""
+        return self._errors(self.gram_eigenvalues)
+
+    def rank_trace_errors(self) -> np.ndarray:
+        """The unrestricted trace error (rank,) for every rank: entry j for j + 1 eigenvalues of W.
+
+        R of a lower rank is the first columns of R, so that the trace of its approximation is known already.
+        """
+        return self._errors(self.gram_diagonal)
+
+    def _errors(self, parts: Array) -> np.ndarray:
+        if self.trace <= 0:
+            return np.zeros(self.rank)
+        errors = (self.trace - np.cumsum(to_host(parts))) / self.trace
+        return np.asarray(np.maximum(0.0, errors))  # below 0 by rounding only
+
+
+@dataclass(frozen=True)
+class NystromFit(Approximation):
+    """A fitted map with what is known about its quality."""
+
+    map: NystromMap
+    columns: RowBlocks | None  # C where it was kept
 
 
 def choose_landmarks(
@@ -118,7 +143,8 @@ def fit_nystrom(
     s = inverse.rank if n_components is None else min(n_components, inverse.rank)
     found = NystromMap(kernel, landmarks, inverse.root @ V[:, :s], dtype)
     columns = kept[0] if kept else None
-    return NystromFit(found, inverse.eigenvalues, gram_values, inverse.rank, part.trace, columns)
+    diagonal = part.gram.diagonal()
+    return NystromFit(inverse.eigenvalues, gram_values, diagonal, inverse.rank, s, part.trace, found, columns)
 
 
 def feature_rows(
@@ -128,16 +154,22 @@ def feature_rows(
     *,
     columns: RowBlocks | None = None,
     merge: int = 1,
+    stage: str = PROJECT,
+    of_columns: Callable[..., Array] = block.features_of_columns,
+    of_rows: Callable[..., Array] = block.features,
 ) -> RowBlocks:
-    """Pass two, lazily: B = C Q (n, s) from kept columns, or from the rows themselves."""
+    """Pass two, lazily: B = C Q (n, s) from kept columns, or from the rows themselves.
+
+    `of_columns(C_b, Q)` and `of_rows(X_b, landmarks, Q)` make it of a block.
+    """
     components = runtime.place(features.components)
     make = partial(
         map_rows,
-        stage="nystrom-project",
+        stage=stage,
         columns=features.components.shape[1],
         dtype=features.dtype,
         merge=merge,
     )
     if columns is not None:
-        return make(block.features_of_columns, columns, operands=[components])
-    return make(block.features, rows, operands=[runtime.place(features.right()), components])
+        return make(of_columns, columns, operands=[components])
+    return make(of_rows, rows, operands=[runtime.place(features.right()), components])

@@ -8,7 +8,15 @@ import numpy as np
 import pytest
 
 import daskkernels as dk
-from daskkernels.block.tiles import TILE_COLUMNS, compute_dtype, evaluate, kernel_diagonal, matvec, prepare
+from daskkernels.block.tiles import (
+    TILE_COLUMNS,
+    compute_dtype,
+    evaluate,
+    kernel_diagonal,
+    matvec,
+    prepare,
+    transposed_matvec,
+)
 from daskkernels.finite import NonFiniteError
 from daskkernels.kernels import as_kernel
 from tests import oracles
@@ -178,3 +186,48 @@ def test_compute_type(stored: str, override: Any, expected: str) -> None:
 def test_refused_compute_types(bad: Any) -> None:
     with pytest.raises(ValueError, match="wanted 'float32' or 'float64'"):
         compute_dtype(np.dtype("f4"), bad)
+
+
+@pytest.mark.parametrize("rows", [0, *ROWS])
+@pytest.mark.parametrize("columns", COLUMNS)
+def test_transposed_products(rows: int, columns: int) -> None:
+    """K(X, Z)^T W, at the edges of tiles; a block without rows adds nothing."""
+    X, Z, W = A[:rows], B[:columns], rng.normal(size=(rows, 3))
+    found = transposed_matvec(X, prepare(dk.Matern(2.0, nu=2.5), Z, F8), W)
+    assert (found.shape, found.dtype) == ((columns, 3), F8)
+    np.testing.assert_allclose(found, oracles.matern(X, Z, 2.0, 2.5).T @ W, atol=1e-11 * max(rows, 1))
+
+
+@pytest.mark.parametrize("kernel", KERNELS, ids=names)
+@pytest.mark.parametrize("dtype", ["f4", "f8", "i2"])
+def test_transposed_products_are_those_of_the_block(kernel: Any, dtype: str) -> None:
+    X, Z = (A[:1100] * 5).astype(dtype), (B * 5).astype(dtype)
+    right = prepare(as_kernel(kernel), Z, compute_dtype(X.dtype))
+    W = rng.normal(size=(1100, 2))
+    K = evaluate(X, right).astype("f8")
+    scale = np.abs(K).sum(axis=0).max()
+    atol = scale * (1e-6 if right.dtype == np.float32 else 1e-14)
+    np.testing.assert_allclose(transposed_matvec(X, right, W), K.T @ W, atol=10 * atol)
+
+
+def test_transposed_products_sum_in_float64() -> None:
+    """2^24 + 1 does not exist in float32: a sum over many tiles of rows must not be kept in it."""
+    X = np.zeros((40 * 1024, 1), "f4")
+    W = np.zeros((len(X), 1), "f4")
+    W[0], W[1024::1024] = 2.0**24, 1.0
+    right = prepare(dk.Gaussian(1.0), np.zeros((1, 1), "f4"), np.dtype("f4"))
+    assert transposed_matvec(X, right, W)[0, 0] == 2.0**24 + 39
+
+
+def test_transposed_products_name_bad_rows() -> None:
+    spoiled = A.copy()
+    spoiled[1500, 2] = np.nan
+    with pytest.raises(NonFiniteError, match="row 1500"):
+        transposed_matvec(spoiled, prepare(dk.Gaussian(1.0), B, F8), np.ones((len(A), 1)))
+
+
+@pytest.mark.parametrize("m", [1, 40, 513])
+def test_the_first_rows_of_a_right_operand(m: int) -> None:
+    """The same values as in the whole block: strips of a round use them."""
+    right = prepare(dk.Gaussian(2.0), B, F8)
+    np.testing.assert_allclose(evaluate(A[:100], right.first(m)), evaluate(A[:100], right)[:, :m], rtol=1e-13)

@@ -51,6 +51,8 @@ def answers(X: Any, **options: Any) -> dict[str, Any]:
         "components": model.features_.components_,
         "landmarks": model.features_.landmark_indices_,
         "trace error": model.features_.trace_error_,
+        "trace errors": model.features_.trace_errors_,
+        "trace errors by rank": model.features_.rank_trace_errors_,
         "distances": dense(model.transform(X)),
         "predicted": dense(model.predict(X)),
     }

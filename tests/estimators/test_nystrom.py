@@ -79,6 +79,10 @@ def test_fitted_attributes() -> None:
     K = dk.kernel_block(model.kernel_, X, model.landmarks_)
     np.testing.assert_allclose(model.transform(X), K @ model.components_, rtol=1e-9, atol=1e-12)
     assert model.plan_.measured.keys() >= {"bandwidth", "nystrom-gram"}
+    assert model.trace_errors_.shape == model.rank_trace_errors_.shape == (20,)
+    assert model.trace_errors_.dtype == model.rank_trace_errors_.dtype == np.float64
+    assert model.trace_errors_[6] == model.trace_error_
+    assert model.rank_trace_errors_[-1] == model.rank_trace_error_
     assert list(model.get_feature_names_out()[:2]) == ["nystromfeatures0", "nystromfeatures1"]
 
 
@@ -199,7 +203,8 @@ def test_plan_runs_nothing_and_leaves_no_trace() -> None:
     model = dk.NystromFeatures(n_landmarks=40)
     plan = model.plan(da.from_array(X, chunks=700).map_blocks(bomb, meta=np.empty((0, 0))))
     assert not [name for name in vars(model) if name.endswith("_")]
-    assert [step.stage for step in plan.steps] == ["bandwidth", "nystrom-gram", "nystrom-project"]
+    stages = ["bandwidth", "nystrom-landmarks", "nystrom-gram", "nystrom-project"]
+    assert [step.stage for step in plan.steps] == stages
 
 
 def test_refused_before_running(monkeypatch: pytest.MonkeyPatch) -> None:

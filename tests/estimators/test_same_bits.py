@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import daskkernels as dk
-from daskkernels import plan as planning
+from daskkernels import plan_clustering as planning
 from tests.estimators.rows_in_many_forms import answers, assert_same_bits, chunked, row_cuts, stored, table
 
 DTYPES = ["f4", "f8", "u1"]
@@ -72,7 +72,7 @@ def test_stores(expected: Any, chunk_rows: int | None, dtype: str, tmp_path: Pat
 def growing() -> Iterator[LocalCluster]:
     """A cluster in this process that grows from one worker to four."""
     with LocalCluster(
-        n_workers=1, threads_per_worker=1, processes=False, dashboard_address=None, memory_limit=0
+        n_workers=1, threads_per_worker=1, processes=False, dashboard_address=":0", memory_limit=0
     ) as cluster:
         yield cluster
 

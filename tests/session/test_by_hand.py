@@ -19,7 +19,8 @@ from threadpoolctl import threadpool_info
 
 import daskkernels as dk
 from daskkernels.events import reporter
-from daskkernels.inputs import Scratch, lazy_rows, open_input
+from daskkernels.inputs import lazy_rows, open_input
+from daskkernels.scratch import Scratch
 from daskkernels.session import ClusterRuntime
 from tests.estimators.rows_in_many_forms import answers, assert_same_bits, chunked, table
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
+import gc
 import time
 from typing import Any
 
@@ -127,6 +127,23 @@ def test_operands(processes: ClusterRuntime, size: int) -> None:
         assert len(processes.client.who_has([future])[future.key]) == 2  # on both workers, once
 
 
+@pytest.mark.parametrize(
+    "value", [(np.ones(3), np.ones(LITERAL_BYTES // 8)), [np.ones(LITERAL_BYTES // 8 + 1)]]
+)
+def test_a_large_sequence_is_one_operand(processes: ClusterRuntime, value: Any) -> None:
+    """Centers of several restarts are a tuple: many clusters by many features pass 4 MB."""
+    operand = processes.place(value)
+    total = reduce_rows(
+        _sums_of_lengths, processes.place_rows(X, GRID), operands=[operand], combine=sum, stage="s"
+    )
+    (found,), _ = processes.run([total], reporter=SILENT, stage="s")
+    assert found == GRID.n_blocks * sum(map(len, value))
+
+
+def _sums_of_lengths(_block: np.ndarray, values: Any) -> int:
+    return sum(map(len, values))
+
+
 def _times_first(block: np.ndarray, operand: np.ndarray) -> np.ndarray:
     return block * operand[0]
 
@@ -177,7 +194,8 @@ def test_nothing_is_left_on_the_workers(threads: ClusterRuntime, monkeypatch: py
 
 
 def _wanted(client: Client) -> list[Any]:
-    """Keys that the scheduler holds for this client."""
+    """Keys that the scheduler holds for this client, once Python has collected its garbage."""
+    gc.collect()
     me = client.id
 
     def keys(dask_scheduler: Any) -> list[Any]:
@@ -209,15 +227,6 @@ def test_progress(threads: ClusterRuntime) -> None:
     assert heard[0] == events.StageStarted("sums", 5)
     assert events.StageProgress("sums", 5, 5) in heard
     assert isinstance(heard[-1], events.StageEnded)
-
-
-def test_asynchronous_clients_are_refused() -> None:
-    async def fit() -> None:
-        async with Client(processes=False, asynchronous=True, dashboard_address=None):
-            with pytest.raises(RuntimeError, match="asynchronous"):
-                dk.Standardize().fit(X)
-
-    asyncio.run(fit())
 
 
 def test_workers_that_join_late_are_prepared_too(threads: ClusterRuntime) -> None:

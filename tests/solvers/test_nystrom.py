@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -83,6 +84,30 @@ def test_traces() -> None:
     assert found.trace_error() == pytest.approx(dense.trace_error_after, rel=1e-9)
     assert found.trace_error(restricted=False) == pytest.approx(dense.trace_error_before, rel=1e-9)
     assert 0 < found.trace_error(restricted=False) < found.trace_error() < 1
+
+
+@pytest.mark.parametrize(("dtype", "tolerance"), [("f8", 1e-10), ("f4", 1e-5)])
+def test_traces_of_every_rank(dtype: str, tolerance: float) -> None:
+    """Each entry is the error of a fit with that many components, or of that rank."""
+    found = fit(dk.Laplacian(2.0), dtype)
+
+    def dense(**sizes: int) -> oracles.Nystrom:
+        return oracles.nystrom_of(lambda A, B: oracles.laplacian(A, B, 2.0), X, X[:30], **sizes)
+
+    ranks = [dense(rank=j).trace_error_before for j in range(1, 13)]
+    components = [dense(rank=12, n_components=j).trace_error_after for j in range(1, 13)]
+    np.testing.assert_allclose(found.rank_trace_errors(), ranks, rtol=tolerance)
+    np.testing.assert_allclose(found.trace_errors(), components, rtol=tolerance)
+    assert found.trace_error() == found.trace_errors()[5]
+    assert found.trace_error(restricted=False) == found.rank_trace_errors()[-1]
+    assert (np.diff(found.rank_trace_errors()) <= 0).all()
+    assert (found.trace_errors()[:-1] < found.rank_trace_errors()[:-1]).all()  # the best directions
+
+
+def test_a_trace_of_zero_loses_nothing() -> None:
+    """Nothing is divided by it."""
+    found = replace(fit(dk.Gaussian(2.0)), trace=0.0)
+    assert found.trace_errors().tolist() == found.rank_trace_errors().tolist() == [0.0] * 12
 
 
 def test_features_are_orthogonal_with_the_gram_eigenvalues_as_squares() -> None:

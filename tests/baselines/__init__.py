@@ -1,0 +1,1 @@
+"""Tests of the methods that the papers compare with."""

@@ -1,0 +1,1 @@
+"""Tests: faults that are put into real worker processes while a fit runs."""
