@@ -9,8 +9,10 @@ from dataclasses import replace
 from typing import Any
 
 import daskkernels as dk
+from daskkernels.session import peak_memory
 from datasets.address import check_protocol
 from pipelines.connection import connected
+from pipelines.illustration import illustrated, plan_facts
 from pipelines.labels import write_labels
 from pipelines.model import estimator
 from pipelines.outputs import check_outputs
@@ -28,19 +30,30 @@ def cluster(request: ClusterRequest, clock: StageClock) -> ClusterRun:
     model = estimator(request.model)
     with stage("open dataset"):
         data = dk.open_dataset(request.data)
-    with connected(request.session):
-        with stage("fit"):
-            X = dk.Standardize().fit_transform(data.X) if request.model.scale else data.X
-            model.fit(X)
-        with stage("score"):
-            record = summarise(request, data, X, model)
-        if request.out:
-            with stage("write labels"):
-                write_labels(model.labels_, request, labels_record(record))
+    with connected(request.session) as client:
+        record = clustered(request, data, model, client)
     record = replace(record, timings=clock.timings)
     if request.report:
         with stage("draw report"):
             write_report(record, request.report)
+    return replace(record, timings=clock.timings)
+
+
+def clustered(request: ClusterRequest, data: dk.Dataset, model: dk.KernelKMeans, client: Any) -> ClusterRun:
+    """Fit, score, describe where there will be a report, and write the labels."""
+    with stage("fit"):
+        X = dk.Standardize().fit_transform(data.X) if request.model.scale else data.X
+        planned = model.plan(X) if request.report else None
+        model.fit(X)
+    with stage("score"):
+        record = summarise(request, data, model)
+    if planned:
+        record = replace(record, plan=plan_facts(planned, model, peak_memory(client)))
+        with stage("describe"):
+            record = illustrated(record, request, data, X, model)
+    if request.out:
+        with stage("write labels"):
+            write_labels(model.labels_, request, labels_record(record))
     return record
 
 

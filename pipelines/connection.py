@@ -30,21 +30,26 @@ _WORKER_LOGGING = {"distributed": "warning", **_SILENT, "distributed.worker.memo
 @contextmanager
 def connected(request: SessionRequest) -> Iterator[Any]:
     """The client of a job's cluster; the library says on stderr where its dashboard is."""
-    with (
-        stage("connect"),
-        interrupts_held(),
-        nullcontext() if request.verbose else _few_logs(),
-        redirect_stderr(io.StringIO()) as said,
-    ):
-        client = _open(request)
-        cluster = client.cluster  # None where only an address was given: that cluster is not ours to close
-        find_cluster()  # now, not in the first pass: the workers load the library
-    if not request.quiet:
-        say(said.getvalue().rstrip())
+    client: Any = None
+    cluster: Any = None
     try:
+        with (
+            stage("connect"),
+            interrupts_held(),
+            nullcontext() if request.verbose else _few_logs(),
+            redirect_stderr(io.StringIO()) as said,
+        ):
+            client = _open(request)
+            cluster = (
+                client.cluster
+            )  # None where only an address was given: that cluster is not ours to close
+            find_cluster()  # now, not in the first pass: the workers load the library
+        if not request.quiet:
+            say(said.getvalue().rstrip())
         yield client
     finally:
-        client.close()
+        if client is not None:
+            client.close()
         if cluster is not None:
             cluster.close()
 
@@ -68,19 +73,24 @@ def interrupts_held() -> Iterator[None]:
     """Keep Ctrl-C waiting while workers start, and away from them for good.
 
     A terminal interrupts every process of a job. Workers inherit what is held here, so that this process
-    alone hears it, shortly afterwards, and ends them in order.
+    alone hears it, shortly afterwards, and ends them in order. The handler holds what reaches another thread:
+    raised in the middle of a start, an interrupt may be lost in a callback.
     """
-    held = {signal.SIGINT}
+    held, arrived = {signal.SIGINT}, list[int]()
     in_main_thread = threading.current_thread() is threading.main_thread()
     if not in_main_thread or not hasattr(signal, "pthread_sigmask"):
         yield
         return
     resource_tracker.ensure_running()  # the thread that starts it would let the signal through again
     before = signal.pthread_sigmask(signal.SIG_BLOCK, held)
+    handler = signal.signal(signal.SIGINT, lambda number, _frame: arrived.append(number))
     try:
         yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        signal.signal(signal.SIGINT, handler)
+    if arrived:
+        raise KeyboardInterrupt
 
 
 @contextmanager

@@ -10,10 +10,12 @@ from dataclasses import fields
 import daskkernels as dk
 from daskkernels.kernels import KERNELS, AnyKernel, as_kernel
 from pipelines.failures import InputError
-from pipelines.requests import ModelRequest
+from pipelines.requests import LearnRequest, ModelRequest
+
+AUTO = "auto"
 
 
-def kernel(request: ModelRequest) -> AnyKernel:
+def kernel(request: ModelRequest | LearnRequest) -> AnyKernel:
     """The kernel object; raises ValueError for an unknown name, or a bad or meaningless bandwidth."""
     plain = as_kernel(request.kernel)
     given = {"bandwidth": request.bandwidth, "factor": request.factor}
@@ -35,3 +37,30 @@ def estimator(request: ModelRequest) -> dk.KernelKMeans:
         random_state=request.seed,
         **{name: value for name, value in given.items() if value is not None},
     )
+
+
+def learner(request: LearnRequest, *, classes: bool) -> dk.EigenProClassifier | dk.EigenProRegressor:
+    """The kernel machine, not fitted; for classes or for numbers."""
+    given = {
+        "max_epochs": request.epochs,
+        "patience": request.patience,
+        "validation_fraction": request.validation_fraction,
+        "class_weight": request.class_weight,
+    }
+    given = {name: value for name, value in given.items() if value is not None}
+    shared = {"kernel": _kernel_or_auto(request), "random_state": request.seed, **given}
+    if classes:
+        return dk.EigenProClassifier(**shared)
+    if request.class_weight is not None:
+        raise InputError(f"--class-weight {request.class_weight}: the data holds numbers, not classes")
+    return dk.EigenProRegressor(**shared)
+
+
+def _kernel_or_auto(request: LearnRequest) -> AnyKernel | str:
+    """The kernel object, or "auto" where it is to be chosen by trials."""
+    if request.kernel != AUTO:
+        return kernel(request)
+    for name in ("bandwidth", "factor"):
+        if getattr(request, name) is not None:
+            raise InputError(f"--kernel auto chooses its bandwidth: leave out --{name}, or name a kernel")
+    return AUTO

@@ -15,21 +15,38 @@ from fsspec.implementations.local import LocalFileSystem
 
 from datasets.address import check_protocol
 from pipelines.failures import InputError
-from pipelines.requests import ClusterRequest
+from pipelines.requests import ClusterRequest, TrainRequest
 
 
-def check_outputs(request: ClusterRequest) -> None:
+def check_outputs(request: ClusterRequest | TrainRequest) -> None:
     """Raise InputError if an output is there already, has no folder to go to, or is in the other's way."""
-    labels = check_labels(request.out) if request.out else None
+    group = check_group(request.out) if request.out else None
     if request.report:
-        check_report(request.report)
+        check_file("--report", request.report)
         report = request.report.resolve()
-        if labels and report in (labels, *labels.parents):
+        if group and report in (group, *group.parents):
             raise InputError(f"--out {request.out} and --report {request.report}: wanted two different paths")
 
 
-def check_labels(out: str) -> Path | None:
-    """The local folder that the labels will be, or None for a URL elsewhere; raises InputError."""
+def check_checkpoint(request: TrainRequest) -> None:
+    """Raise InputError if the checkpoint cannot be written, or is in the way of another output."""
+    if request.checkpoint is None:
+        return
+    check_protocol(request.checkpoint, "--checkpoint")
+    if "://" in request.checkpoint:
+        return
+    folder = Path(request.checkpoint).resolve()
+    check_folder(folder, "--checkpoint")
+    for option, other in (("--out", request.out), ("--report", request.report)):
+        place = None if other is None or "://" in str(other) else Path(other).resolve()
+        if place and (folder in (place, *place.parents) or place in folder.parents):
+            raise InputError(
+                f"{option} {other} and --checkpoint {request.checkpoint}: wanted two different places"
+            )
+
+
+def check_group(out: str) -> Path | None:
+    """The local folder that the group will be, or None for a URL elsewhere; raises InputError."""
     check_protocol(out, "--out")
     filesystem, path = url_to_fs(out)
     local = Path(path).resolve() if isinstance(filesystem, LocalFileSystem) else None
@@ -41,9 +58,9 @@ def check_labels(out: str) -> Path | None:
     return local
 
 
-def check_report(path: Path) -> None:
+def check_file(option: str, path: Path) -> None:
     """Raise InputError unless a new file can be put there."""
-    with _named(f"--report {path}"):
+    with _named(f"{option} {path}"):
         _check_folder(path.parent)
         if path.exists():
             raise InputError("exists already; remove it or choose another path")
@@ -51,9 +68,9 @@ def check_report(path: Path) -> None:
             raise InputError(f"there is no folder {path.parent}")
 
 
-def check_folder(folder: Path) -> None:
-    """Raise InputError unless `--out` is a folder to write in, or can become one."""
-    with _named(f"--out {folder}"):
+def check_folder(folder: Path, option: str = "--out") -> None:
+    """Raise InputError unless it is a folder to write in, or can become one."""
+    with _named(f"{option} {folder}"):
         _check_folder(folder)
 
 

@@ -16,6 +16,7 @@ from tqdm import tqdm
 from daskkernels import events
 
 _REDRAW_SECONDS = 0.1
+_EPOCH = "eigenpro-epoch"
 
 
 def stage(name: str) -> AbstractContextManager[None]:
@@ -34,7 +35,7 @@ def listening(*sinks: events.Sink) -> Iterator[None]:
             events.sinks.remove(sink)
 
 
-@dataclass
+@dataclass(eq=False)  # two that heard the same are two
 class StageClock:
     """Seconds of each stage without the stages inside it, so that they add up to the whole."""
 
@@ -75,6 +76,7 @@ class ProgressLine:
     )  # one stage, as often as it ran, not yet said
     _iterations: list[events.Iteration] = field(default_factory=list)  # one of each restart, not yet said
     _drawn: float = 0.0
+    _step: float = 0.0  # of the epoch before
     _bar: tqdm = field(default_factory=lambda: tqdm(disable=True))
 
     def __call__(self, event: events.Event) -> None:
@@ -107,7 +109,10 @@ class ProgressLine:
 
     def _iteration(self, event: events.Iteration) -> None:
         """The iteration's figures at the end of the line or, if asked for, on a line that stays."""
-        if self.verbose:
+        if event.stage == _EPOCH:  # takes long, so that its figures are worth a line
+            say(f"  {epoch_line(event.figures, self._step)}")
+            self._step = event.figures.get("step_size", 0.0)
+        elif self.verbose:
             self._iterations.append(event)
         else:
             self._bar.set_postfix_str(f"iteration {event.iteration}, {_figures([event])}", refresh=False)
@@ -156,6 +161,19 @@ def _figures(iterations: list[events.Iteration]) -> str:
     names = iterations[0].figures
     values = {name: dict.fromkeys(f"{event.figures[name]:.4g}" for event in iterations) for name in names}
     return ", ".join(f"{name} {' '.join(found)}" for name, found in values.items())
+
+
+def epoch_line(figures: dict[str, float], step_before: float = 0.0) -> str:
+    """An epoch in one line; a step that was made smaller is said."""
+    said = [f"training residual {figures['train_mse']:.4g}"]
+    if "validation_mse" in figures:
+        said.append(f"validation MSE {figures['validation_mse']:.4g}")
+    if "validation_error" in figures:
+        said.append(f"validation error {figures['validation_error']:.2%}")
+    said.append(f"{figures['seconds']:.1f} s, {figures['rows_per_second']:,.0f} rows/s")
+    if figures["step_size"] < step_before:
+        said.append(f"the residual grew: step {step_before:.4g} -> {figures['step_size']:.4g}")
+    return f"epoch {int(figures['epoch']) + 1}: {', '.join(said)}"
 
 
 def _line(event: events.StageStarted) -> tqdm:

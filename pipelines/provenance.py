@@ -9,7 +9,7 @@ import shlex
 from collections.abc import Sequence
 
 _OUTPUTS = ("--out", "--report")
-_REPLACING = "demo"
+_WHOLE = ("demo", "train", "predict")  # replaces its own output; cannot do without one
 
 
 def command_line(argv: Sequence[str]) -> str:
@@ -18,7 +18,7 @@ def command_line(argv: Sequence[str]) -> str:
 
 
 def repeatable(command: str) -> str:
-    """The command without the outputs that are there now and would be refused; `demo` replaces its own."""
+    """The command without the outputs that are there now and would be refused, where it can do without."""
     words, kept = iter(shlex.split(command)), []
     for word in words:
         name, equals, _ = word.partition("=")
@@ -29,4 +29,4 @@ def repeatable(command: str) -> str:
                 next(words, None)
             continue
         kept.append(word)
-    return command if _REPLACING in kept[:4] else shlex.join(kept)
+    return command if set(_WHOLE) & set(kept[3:4]) else shlex.join(kept)

@@ -1,4 +1,4 @@
-"""From a fitted estimator to the record of the job: scores, sizes, the table of classes, a sample to draw.
+"""From a fitted estimator to the record of the job: scores, sizes, the table of classes, settings.
 
 The numbers come from the library's metrics; this only asks for them and puts them in their places.
 """
@@ -14,16 +14,14 @@ import numpy as np
 import daskkernels as dk
 from daskkernels.versions import versions
 from pipelines.requests import ClusterRequest
-from pipelines.results import ClusterRun, DataFacts, EmbeddingSample, Scores, Spectrum
-
-SAMPLE_ROWS = 3000  # more points hide each other
+from pipelines.results import ClusterRun, DataFacts, Scores, Spectrum
 
 
-def summarise(request: ClusterRequest, data: dk.Dataset, X: da.Array, model: dk.KernelKMeans) -> ClusterRun:
-    """The record of a finished fit of `model` on `X`, the rows of `data` as they were clustered."""
+def summarise(request: ClusterRequest, data: dk.Dataset, model: dk.KernelKMeans) -> ClusterRun:
+    """The record of a finished fit of `model` on the rows of `data`, without what only a report shows."""
     classes = known_classes(data)
     y = data.y if classes else None
-    facts = describe(request, data, classes)
+    facts = describe(request.data, data, classes)
     return ClusterRun(
         title=f"Kernel k-means of {facts.name}",
         data=facts,
@@ -32,7 +30,6 @@ def summarise(request: ClusterRequest, data: dk.Dataset, X: da.Array, model: dk.
         spectrum=spectrum(model),
         cluster_sizes=np.asarray(model.cluster_sizes_),
         contingency=None if y is None or classes is None else cross_table(model, y, len(classes)),
-        sample=sample(model, X, y, request.model.seed),
         timings=(),  # the job fills them in when it is over
         command=request.command,
         versions=tuple(versions().items()),
@@ -44,11 +41,12 @@ def known_classes(data: dk.Dataset) -> tuple[str, ...] | None:
     return None if data.y is None or data.classes is None else tuple(str(name) for name in data.classes)
 
 
-def describe(request: ClusterRequest, data: dk.Dataset, classes: tuple[str, ...] | None) -> DataFacts:
-    """What was clustered."""
-    name = PurePosixPath(request.data.rstrip("/")).name.removesuffix(".zarr")
+def describe(path: str, data: dk.Dataset, classes: tuple[str, ...] | None) -> DataFacts:
+    """What a job worked on."""
+    name = PurePosixPath(path.rstrip("/")).name.removesuffix(".zarr")
     size = (data.n_rows, data.n_features, str(data.dtype))
-    return DataFacts(name, request.data, *size, classes, data.source, data.digest)
+    about = (classes, data.source, data.digest, data.feature_names, data.feature_shape)
+    return DataFacts(name, path, *size, *about)
 
 
 def scores(model: dk.KernelKMeans, y: da.Array | None) -> Scores:
@@ -61,9 +59,10 @@ def scores(model: dk.KernelKMeans, y: da.Array | None) -> Scores:
 
 
 def spectrum(model: dk.KernelKMeans) -> Spectrum:
-    """The eigenvalues of W and what was kept of them."""
+    """The eigenvalues of W, what was kept of them, and what is lost by keeping fewer."""
     features = model.features_
-    return Spectrum(np.asarray(features.eigenvalues_), int(features.rank_), int(features.n_components_))
+    kept = (int(features.rank_), int(features.n_components_))
+    return Spectrum(features.eigenvalues_, *kept, features.trace_errors_, features.rank_trace_errors_)
 
 
 def cross_table(model: dk.KernelKMeans, y: da.Array, n_classes: int) -> np.ndarray:
@@ -72,18 +71,6 @@ def cross_table(model: dk.KernelKMeans, y: da.Array, n_classes: int) -> np.ndarr
     present = np.flatnonzero(model.cluster_sizes_), da.unique(y).compute()
     table[np.ix_(*present)] = dk.metrics.contingency(model.labels_, y)
     return table
-
-
-def sample(model: dk.KernelKMeans, X: da.Array, y: da.Array | None, seed: int) -> EmbeddingSample:
-    """The first two features of some rows, drawn without looking at the data."""
-    n_rows = X.shape[0]
-    chosen = np.random.default_rng(seed).choice(n_rows, min(n_rows, SAMPLE_ROWS), replace=False)
-    chosen.sort()
-    rows, clusters = X[chosen].compute(), model.labels_[chosen].compute()
-    points = np.asarray(model.features_.transform(rows))[:, :2]
-    if points.shape[1] == 1:  # one feature: a line
-        points = np.hstack([points, np.zeros_like(points)])
-    return EmbeddingSample(points, clusters, None if y is None else y[chosen].compute(), seed)
 
 
 def settings(request: ClusterRequest, model: dk.KernelKMeans) -> tuple[tuple[str, str], ...]:

@@ -9,46 +9,53 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from pipelines.report import svg
-from pipelines.results import ClusterRun
+from pipelines.report.abstract import counted
+from pipelines.results import ClusterRun, RowSample
 
-_LABELLED = 20  # the boxes of more names than this lie on top of each other
+NAMED = 20  # the boxes of more names than this lie on top of each other
 
 
-def by_cluster(run: ClusterRun) -> str:
+def by_cluster(run: ClusterRun, sample: RowSample) -> str:
     """The sample, coloured by cluster."""
     names = tuple(str(i) for i in range(len(run.cluster_sizes)))
-    return _picture(run, "cluster", run.sample.clusters, names)
+    return _picture(sample.points, "cluster", sample.clusters, names)
 
 
-def by_class(run: ClusterRun) -> str | None:
+def by_class(run: ClusterRun, sample: RowSample) -> str | None:
     """The sample, coloured by known class; None where none are known."""
-    if run.sample.classes is None or run.data.classes is None:
+    if sample.classes is None or run.data.classes is None:
         return None
-    return _picture(run, "class", run.sample.classes, run.data.classes)
+    return _picture(sample.points, "class", sample.classes, run.data.classes)
 
 
-def _picture(run: ClusterRun, kind: str, codes: np.ndarray, names: tuple[str, ...]) -> str:
-    """One scatter plot."""
-    points = run.sample.points
+def _picture(points: np.ndarray, kind: str, codes: np.ndarray, names: tuple[str, ...]) -> str:
+    """One scatter plot; of a single feature, a line of points for each group."""
+    flat = points.shape[1] == 1
+    across, up = points[:, 0], codes.astype(float) if flat else points[:, 1]
     figure = svg.figure(svg.HALF, 4.1)
     ax = svg.axes(figure)
     ax.set_title(f"by {kind}")
     ax.set_xlabel("feature 1")
-    ax.set_ylabel("feature 2")
+    ax.set_ylabel(kind if flat else "feature 2")
     colours = svg.category_colours(len(names))
-    dots = {"s": 6, "alpha": 0.75, "linewidths": 0, "rasterized": True}
-    ax.scatter(points[:, 0], points[:, 1], c=[colours[code] for code in codes], **dots)
-    if len(names) <= _LABELLED:
-        _name_groups(ax, points, codes, names, colours)
-    alt = f"Scatter plot of {len(points):,} rows in the first two features, coloured by {kind}."
-    return svg.inline(figure, f"by-{kind}", alt)
+    dots = {"s": 7, "alpha": 0.8, "linewidths": 0, "rasterized": True}
+    ax.scatter(across, up, c=[colours[code] for code in codes], **dots)
+    if len(names) <= NAMED:
+        _name_groups(ax, np.column_stack([across, up]), codes, names, colours)
+    axes = "the only feature" if flat else "the first two features"
+    counts = np.bincount(codes, minlength=len(names))
+    largest = f"most, {counts.max():,}, are in {kind} {names[int(counts.argmax())]} of {len(names)}"
+    alt = f"Scatter plot of {counted(len(points), 'row')} in {axes}, coloured by {kind}: {largest}."
+    return svg.inline(figure, f"by-{kind}", alt, few_colours=True)
 
 
 def _name_groups(
     ax: Axes, points: np.ndarray, codes: np.ndarray, names: tuple[str, ...], colours: list[svg.Colour]
 ) -> None:
-    """Each group's name at its median."""
+    """Each group's name at its row nearest to its median."""
     for code in np.unique(codes):
-        x, y = np.median(points[codes == code], axis=0)
+        group = points[codes == code]
+        x, y = group[((group - np.median(group, axis=0)) ** 2).sum(axis=1).argmin()]
         box = {"boxstyle": "round,pad=0.25", "facecolor": svg.PAPER, "edgecolor": colours[code], "alpha": 0.9}
-        ax.text(x, y, names[code], color=svg.INK, fontsize=8, ha="center", va="center", bbox=box)
+        name = svg.label(names[code], 16)
+        ax.text(x, y, name, color=svg.INK, fontsize=8, ha="center", va="center", bbox=box)

@@ -8,14 +8,17 @@ from __future__ import annotations
 from html import escape
 from pathlib import Path
 
-from pipelines.provenance import repeatable
-from pipelines.report import charts, embedding, tables
+from pipelines.learning.records import DemoRun, TrainRun
+from pipelines.report import clustering, layout, learning
+from pipelines.report.layout import Half
+from pipelines.report.svg import readable
 from pipelines.results import ClusterRun
 
+Run = ClusterRun | TrainRun | DemoRun
 _STYLE = Path(__file__).with_name("style.css")
 
 
-def write_report(run: ClusterRun, path: str | Path) -> Path:
+def write_report(run: Run, path: str | Path) -> Path:
     """Write the page of one job; an interrupted write leaves what was there before."""
     path = Path(path)
     partial = path.with_name(f".{path.name}.partial")
@@ -26,20 +29,38 @@ def write_report(run: ClusterRun, path: str | Path) -> Path:
         partial.unlink(missing_ok=True)
 
 
-def render(run: ClusterRun) -> str:
+def render(run: Run) -> str:
     """The page of one job as text."""
-    sections = [
-        _section("Result", tables.tiles(run)),
-        _section("Embedding", _embedding(run)),
-        _section("Clusters and spectrum", _two(_sizes(run), _spectrum(run))),
-        _section("Clusters against classes", tables.cross(run)) if run.contingency is not None else "",
-        _section("Time", _figure(charts.timings(run), "Seconds by stage, in the order they ran.")),
-        _section("Data", tables.pairs(_data(run))),
-        _section("Settings", tables.pairs(run.settings)),
-        _section("Repeat it", f"<pre>{escape(repeatable(run.command))}</pre>" + tables.pairs(run.versions)),
-    ]
-    body = "\n".join(section for section in sections if section)
-    return _PAGE.format(title=escape(run.title), facts=escape(_facts(run)), style=_style(), body=body)
+    if isinstance(run, DemoRun):
+        return _of_both(run)
+    whole = _half(run)
+    body = f"{layout.body(whole, 2)}\n{layout.section(whole.repeat, 2)}"
+    return _page(whole.title, f"<p>{escape(whole.abstract)}</p>", whole.facts, body)
+
+
+def _half(run: ClusterRun | TrainRun) -> Half:
+    """The parts of one job."""
+    return clustering.half(run) if isinstance(run, ClusterRun) else learning.half(run)
+
+
+def _of_both(run: DemoRun) -> str:
+    """One page about a clustering and a training, one after the other."""
+    halves = [("Clustering", _half(run.clustering)), ("Learning", _half(run.learning))]
+    abstract = "".join(f"<p>{escape(half.abstract)}</p>" for _, half in halves)
+    body = "\n".join(
+        f'<div class="half"><h2>{name}</h2><p class="note">{escape(half.title)}: {escape(half.facts)}</p>'
+        f"{layout.body(half, 3)}</div>"
+        for name, half in halves
+    )
+    repeat = layout.section(clustering.repeat(run.command, run.clustering.versions), 2)
+    facts = f"{layout.data_line(run.clustering.data)}; all of it in {run.seconds:.1f}\u00a0s"
+    return _page(run.title, abstract, facts, f"{body}\n{repeat}")
+
+
+def _page(title: str, abstract: str, facts: str, body: str) -> str:
+    """The whole page."""
+    texts = {"title": escape(title), "facts": escape(facts)}
+    return readable(_PAGE.format(style=_style(), abstract=abstract, body=body, **texts))
 
 
 _PAGE = """<!doctype html>
@@ -54,7 +75,7 @@ _PAGE = """<!doctype html>
 </head>
 <body>
 <main>
-<header><h1>{title}</h1><p>{facts}</p></header>
+<header><h1>{title}</h1><p class="note">{facts}</p>{abstract}</header>
 {body}
 </main>
 </body>
@@ -65,58 +86,3 @@ _PAGE = """<!doctype html>
 def _style() -> str:
     """The style sheet, kept in its own file."""
     return _STYLE.read_text(encoding="utf-8")
-
-
-def _section(title: str, content: str) -> str:
-    """A heading and what stands under it."""
-    return f"<section><h2>{escape(title)}</h2>{content}</section>"
-
-
-def _figure(picture: str, caption: str) -> str:
-    """A picture with its caption."""
-    return f"<figure>{picture}<figcaption>{escape(caption)}</figcaption></figure>"
-
-
-def _two(left: str, right: str) -> str:
-    """Side by side where there is room."""
-    return f'<div class="two">{left}{right}</div>'
-
-
-def _facts(run: ClusterRun) -> str:
-    """The data in one line."""
-    data = run.data
-    known = f", {len(data.classes)} known classes" if data.classes else ""
-    size = f"{data.n_rows:,} rows, {data.n_features:,} columns of {data.dtype}"
-    return f"{size}{known}; {len(run.cluster_sizes)} clusters"
-
-
-def _embedding(run: ClusterRun) -> str:
-    """One or two pictures of the sample, and how it was drawn."""
-    shown, total = len(run.sample.points), run.data.n_rows
-    rows = "All rows" if shown == total else f"{shown:,} of {total:,} rows (seed {run.sample.seed})"
-    left = _figure(
-        embedding.by_cluster(run), f"{rows} in the first two of {run.spectrum.n_components} features."
-    )
-    classes = embedding.by_class(run)
-    return _two(left, _figure(classes, "The same rows, by their known classes.") if classes else "")
-
-
-def _sizes(run: ClusterRun) -> str:
-    """The sizes of the clusters."""
-    return _figure(charts.sizes(run), "Rows in each cluster.")
-
-
-def _spectrum(run: ClusterRun) -> str:
-    """The spectrum and what became of it."""
-    kept, made = run.spectrum.rank, run.spectrum.n_components
-    became = f"{kept} were kept and made into {made} features."
-    return _figure(charts.spectrum(run), f"Eigenvalues of W, the kernel matrix of the landmarks: {became}")
-
-
-def _data(run: ClusterRun) -> list[tuple[str, str]]:
-    """Where the data is and where it came from."""
-    data = run.data
-    facts = [("name", data.name), ("path", data.path), ("rows", f"{data.n_rows:,}")]
-    facts += [("columns", f"{data.n_features:,}"), ("type", data.dtype)]
-    optional = (("classes", ", ".join(data.classes or ())), ("source", data.source), ("digest", data.digest))
-    return facts + [(label, value) for label, value in optional if value]

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from daskkernels.errors import DivergenceError
 from daskkernels.plan import PlanError
-from pipelines.failures import InputError, exit_code, one_line
+from pipelines.failures import InputError, Interrupted, exit_code, one_line
 
 killed = type("KilledWorker", (Exception,), {"__module__": "distributed.scheduler"})
 
@@ -20,6 +21,8 @@ killed = type("KilledWorker", (Exception,), {"__module__": "distributed.schedule
         (MemoryError(), 1),
         (OSError("disk full"), 1),
         (RuntimeError("no"), 1),
+        (DivergenceError("grew"), 1),
+        (Interrupted("interrupted; go on"), 130),
         (killed("no"), 1),
         (KeyboardInterrupt(), 130),
         (ZeroDivisionError("a defect"), None),
@@ -35,6 +38,7 @@ def test_codes(error: BaseException, code: int | None) -> None:
         (ValueError("a\n  b"), "a b"),
         (MemoryError(), "MemoryError"),
         (KeyboardInterrupt(), "interrupted"),
+        (Interrupted("interrupted; go on"), "interrupted; go on"),
         (
             killed("x"),
             "x (a worker was lost, perhaps for want of memory: see --memory-limit and the dashboard)",

@@ -74,3 +74,7 @@ def test_the_command_without_its_outputs(outputs: list[str]) -> None:
 
 def test_the_demonstration_replaces_its_output() -> None:
     assert repeatable("python -m pipelines demo --out there") == "python -m pipelines demo --out there"
+
+
+def test_a_training_cannot_do_without_its_output() -> None:
+    assert repeatable("python -m pipelines train x --out m") == "python -m pipelines train x --out m"

@@ -27,6 +27,17 @@ def test_seconds_of_inner_stages_are_not_counted_twice() -> None:
     assert [name for name, _ in clock.timings] == ["outer, the rest", "inner"]
 
 
+def test_clocks_that_heard_the_same_are_two() -> None:
+    outer, inner = StageClock(), StageClock()
+    with listening(outer):
+        with listening(inner), stage("a"):
+            pass
+        with stage("b"):
+            pass
+    assert list(inner.seconds) == ["a"]
+    assert list(outer.seconds) == ["a", "b"]
+
+
 def test_sinks_listen_no_longer_than_asked() -> None:
     before = list(events.sinks)
     with pytest.raises(RuntimeError, match="stop"), listening(StageClock()), stage("a"):
@@ -84,3 +95,17 @@ def test_a_terminal_sees_a_bar(capsys: pytest.CaptureFixture[str], monkeypatch: 
     with listening(ProgressLine()):
         play()
     assert "kmeans-assign" in capsys.readouterr().err
+
+
+def test_an_epoch_is_a_line_and_a_smaller_step_is_said(capsys: pytest.CaptureFixture[str]) -> None:
+    figures = {"epoch": 0, "seconds": 1.5, "train_mse": 0.25, "rows_per_second": 2e3, "step_size": 8.0}
+    with listening(ProgressLine()), stage("fit"):
+        for step in (8.0, 4.0):
+            events.reporter().emit(events.Iteration("eigenpro-epoch", 0, figures | {"step_size": step}))
+        judged = {"validation_mse": 0.5, "validation_error": 0.125}
+        events.reporter().emit(events.Iteration("eigenpro-epoch", 1, figures | judged))
+    assert capsys.readouterr().err.splitlines()[:3] == [
+        "  epoch 1: training residual 0.25, 1.5 s, 2,000 rows/s",
+        "  epoch 1: training residual 0.25, 1.5 s, 2,000 rows/s, the residual grew: step 8 -> 4",
+        "  epoch 1: training residual 0.25, validation MSE 0.5, validation error 12.50%, 1.5 s, 2,000 rows/s",
+    ]
