@@ -24,6 +24,7 @@ from threadpoolctl import threadpool_limits
 
 ROOT = Path(__file__).resolve().parents[1]
 NO_DASHBOARD = {"dashboard": False}  # the scheduler's small web server runs in any case: on a free port
+PATIENT = {"distributed.scheduler.worker-ttl": None}  # a machine may stand still for minutes
 SHARED_DATA = ROOT.parent / "shared" / "data"
 
 settings.register_profile(
@@ -93,14 +94,17 @@ def shared_data() -> Callable[[str], dict[str, NDArray[Any]]]:
 
 @pytest.fixture(scope="session")
 def _cluster_threads() -> Iterator[LocalCluster]:
-    with LocalCluster(
-        n_workers=1,
-        threads_per_worker=2,
-        processes=False,
-        memory_limit=0,
-        dashboard_address=":0",
-        scheduler_kwargs=NO_DASHBOARD,
-    ) as cluster:
+    with (
+        dask.config.set(PATIENT),
+        LocalCluster(
+            n_workers=1,
+            threads_per_worker=2,
+            processes=False,
+            memory_limit=0,
+            dashboard_address=":0",
+            scheduler_kwargs=NO_DASHBOARD,
+        ) as cluster,
+    ):
         yield cluster
 
 
@@ -108,7 +112,7 @@ def _cluster_threads() -> Iterator[LocalCluster]:
 def _cluster_processes() -> Iterator[LocalCluster]:
     # Workers are spawned, never forked: a fork after a compressor's threads have started can hang.
     with (
-        dask.config.set({"distributed.worker.multiprocessing-method": "spawn"}),
+        dask.config.set({"distributed.worker.multiprocessing-method": "spawn", **PATIENT}),
         LocalCluster(
             n_workers=2,
             threads_per_worker=1,

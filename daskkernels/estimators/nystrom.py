@@ -94,7 +94,6 @@ class NystromFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Nystrom
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> NystromFeatures:
         """Choose landmarks and find Q from X (n, d); `sample_weight` (n,) counts rows. `y` is ignored."""
         with self._working(X, sample_weight) as work:
-            self._announce(work, keep_columns=False)
             self._fit(work, keep_columns=False)  # nothing would use them
             self._warn_if_short()
             self._note_timings(work)
@@ -106,7 +105,6 @@ class NystromFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Nystrom
         """
         with self._working(X, sample_weight) as work:
             keep = work.source.kind == "numpy"
-            self._announce(work, keep_columns=keep)
             fit = self._fit(work, keep_columns=keep)
             self._warn_if_short()
             if work.source.kind == "numpy":
@@ -128,20 +126,14 @@ class NystromFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Nystrom
     def _n_features_out(self) -> int:
         return int(self.n_components_)
 
-    def _announce(self, work: Work, keep_columns: bool) -> None:
-        """Say what the fit will take, to whoever watches."""
-        machine, spools = work.runtime.measured(), work.scratch.url is not None
-        plan = clustering.plan_features(self._task(work.source, machine), machine, spools, keep_columns)
-        work.reporter.emit(planned_passes(plan, work.source.shape[0]))
-
     def _fit(self, work: Work, keep_columns: bool) -> Approximation:
         """Kernel, landmarks, pass one; sets the fitted attributes. Columns are kept if asked for and if they
         fit.
         """
         machine = work.runtime.measured()
         task = self._task(work.source, machine)
-        spools = work.scratch.url is not None
-        plan = clustering.plan_features(task, machine, spools, keep_columns)
+        plan = clustering.plan_features(task, machine, work.scratch.url is not None, keep_columns)
+        work.reporter.emit(planned_passes(plan, work.source.shape[0]))
         for_landmarks, for_bandwidth = (
             np.random.default_rng(s) for s in seed_sequence(self.random_state).spawn(2)
         )

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from multiprocessing.spawn import get_preparation_data
 from typing import Any, Protocol
 
+import dask
 from dask.system import cpu_count
 from distributed import LocalCluster, Worker
 from distributed.security import Security
@@ -81,7 +82,9 @@ def threads(options: LocalOptions) -> LocalCluster:
     each = options.threads_per_worker or max(1, cpu_count() // n_workers)
     places = {**options.places(), "host": None}
     sizes = options.sizes(n_workers, each)
-    return _ThreadCluster(processes=False, worker_class=_ThreadWorker, **sizes, **places)  # type: ignore[no-untyped-call]
+    # No worker here can be lost: one that was silent for 5 minutes was asleep, and the computer with it.
+    with dask.config.set({"distributed.scheduler.worker-ttl": None}):
+        return _ThreadCluster(processes=False, worker_class=_ThreadWorker, **sizes, **places)  # type: ignore[no-untyped-call]
 
 
 def cuda_workers(options: LocalOptions) -> LocalCluster:

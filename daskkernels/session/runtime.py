@@ -158,18 +158,18 @@ class ClusterRuntime:
     ) -> tuple[list[Future[Any]], list[Any]]:
         """All futures of a graph once they are done, and the values of the first ones.
 
-        Whatever stops the wait also stops the work.
+        Whatever stops the wait also stops the work, once the scheduler was asked about it.
         """
-        with losses_told(stage, graph, self.client), self._watched(graph, reporter, stage) as watch:
-            futures: list[Future[Any]] = self.client.get(graph, keys, sync=False)
-            try:
-                with losses_told(stage, graph, self.client):  # here too: it asks about tasks not yet released
-                    return futures, self._finished(futures, futures[:wanted], watch)
-            except BaseException:
-                # Not `cancel`: over unwanted dependents the scheduler may fail an assertion, and drop us
-                for future in futures:
-                    future.release()
-                raise
+        futures: list[Future[Any]] = []
+        try:
+            with losses_told(stage, graph, self.client), self._watched(graph, reporter, stage) as watch:
+                futures = self.client.get(graph, keys, sync=False)
+                return futures, self._finished(futures, futures[:wanted], watch)
+        except BaseException:
+            # Not `cancel`: over unwanted dependents the scheduler may fail an assertion, and drop us
+            for future in futures:
+                future.release()
+            raise
 
     def _finished(self, futures: list[Future[Any]], wanted: list[Future[Any]], watch: Watch) -> list[Any]:
         """The values of some futures once all are done. Raises the error of the first that failed."""

@@ -14,6 +14,7 @@ from ..runtime import WorkersPausedError
 
 POLL_SECONDS = 0.5
 PATIENCE_WITHOUT = 60.0  # seconds without any worker: longer than a nanny takes on a busy machine
+LONGEST_LOOK = 2.0  # seconds that may count between two looks: after more the machine was asleep, workers too
 PATIENCE_SECONDS = 20.0  # of all workers paused without a finished task: longer than a spill to disk takes
 
 
@@ -37,7 +38,8 @@ class Watch:
     names: list[str]  # of the stage's groups of tasks
     total: int
     _finished: int = 0
-    _moved: float = field(default_factory=time.monotonic)
+    _looked: float = field(default_factory=time.monotonic)
+    _still: float = 0.0  # seconds since a block was finished or a worker was there to do it
 
     def wait(self, futures: Sequence[Future[Any]]) -> None:
         """Return when all futures are done or one has failed. Raises WorkersPausedError.
@@ -68,13 +70,16 @@ class Watch:
         finished, running, workers = self.client.run_on_scheduler(_state, names=self.names)
         if self.reporter is not None:
             self.reporter.emit(StageProgress(self.stage, finished, self.total))
+        now = time.monotonic()
+        since, self._looked = min(now - self._looked, LONGEST_LOOK), now
+        self._still += since
         if running or finished > self._finished:
-            self._finished, self._moved = finished, time.monotonic()
+            self._finished, self._still = finished, 0.0
         elif not workers:
-            if time.monotonic() - self._moved > PATIENCE_WITHOUT:
+            if self._still > PATIENCE_WITHOUT:
                 suspect, deaths = self.client.run_on_scheduler(_suspect)
                 raise NoWorkersError(finished, self.total, suspect, deaths)
-        elif time.monotonic() - self._moved > PATIENCE_SECONDS:
+        elif self._still > PATIENCE_SECONDS:
             raise WorkersPausedError(
                 f"{self.stage}: every worker has been paused for {PATIENCE_SECONDS:.0f} s, above 80 % of its "
                 f"memory limit, after {finished} of {self.total} blocks: raise memory_limit, "

@@ -21,6 +21,10 @@ NAMES = (
     "eigenpro-table3",
     "eigenpro-readme",
     "sketches",
+    "step-size",
+    "exact-rounds",
+    "round-size",
+    "trace-error",
 )
 ABOUT = (
     "The papers' experiments: a tidy CSV, a plot beside the papers' values, and a verdict for each claim. A "
@@ -28,7 +32,7 @@ ABOUT = (
 )
 EPILOG = (
     "figure2 to table6 are of Wang, Gittens, Mahoney (JMLR 2019), eigenpro-* of Ma, Belkin (MLSys 2019), "
-    "sketches is ours; "
+    "the others are our own findings; "
     "exit codes: 0 done, 2 wrong input, 130 interrupted"
 )
 

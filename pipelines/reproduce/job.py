@@ -25,6 +25,10 @@ MODULES = {
     "eigenpro-table3": "machines",
     "eigenpro-readme": "epochs",
     "sketches": "sketches",
+    "step-size": "step_sizes",
+    "exact-rounds": "exact_rounds",
+    "round-size": "round_sizes",
+    "trace-error": "trace_errors",
 }
 
 

@@ -30,6 +30,18 @@ class Claim:
         return {True: "holds", False: "does not hold", None: "open"}[self.holds]
 
 
+def near(text: str, off: Mapping[str, float], most: float, form: str, of: str = "") -> Claim:
+    """Whether what was measured is within `most` of what was published; `off` is ours less theirs by place.
+
+    What is NaN was not measured. `form` writes a difference, `of` says what there is a number of.
+    """
+    known = {place: by for place, by in off.items() if by == by}
+    far = ", ".join(f"{place} {by:{form}}" for place, by in known.items() if abs(by) > most)
+    count = sum(abs(by) <= most for by in known.values())
+    others = f"; the others (ours less theirs): {far}" if far else ""
+    return Claim(text, not far, f"{count} of {len(known)}{of}{others}")
+
+
 @dataclass(frozen=True)
 class Experiment:
     """One figure or table: `cells(quick)` says what to measure, `measure` does one and returns its values.

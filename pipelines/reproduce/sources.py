@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -79,8 +78,3 @@ class Sources:
         """The same with bytes as float32 in [0, 1]."""
         X, y = self.arrays(name, part)
         return (X / np.float32(255) if X.dtype == np.uint8 else X.astype(np.float32)), y
-
-
-def codes(y: Any) -> np.ndarray:
-    """Class codes as numbers 0, 1, ... in ascending order of the labels."""
-    return np.unique(np.asarray(y), return_inverse=True)[1]

@@ -14,7 +14,7 @@ from distributed import Client, LocalCluster
 
 import daskkernels as dk
 from daskkernels.session.runtime import scratch_of
-from tests.conftest import NO_DASHBOARD
+from tests.conftest import NO_DASHBOARD, PATIENT
 from tests.faults.fits import FITS, table
 from tests.faults.strikes import N_WORKERS, all_up, eventually, nothing_left
 
@@ -28,6 +28,7 @@ def pair() -> Iterator[LocalCluster]:
             {
                 "distributed.worker.multiprocessing-method": "spawn",
                 "distributed.deploy.lost-worker-timeout": "60s",  # two start at once
+                **PATIENT,
             }
         ),
         LocalCluster(

@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import dask
 import numpy as np
 import psutil
 import pytest
@@ -241,3 +242,11 @@ def test_collecting_a_closed_client_closes_nothing_again(monkeypatch: pytest.Mon
     del client
     gc.collect()
     assert closed == []
+
+
+def test_threads_are_never_given_up() -> None:
+    """After minutes in which the computer was asleep, a worker of this process is still there."""
+    ttl = "distributed.scheduler.worker-ttl"
+    with dask.config.set({ttl: "5 minutes"}), dk.connect("threads", n_workers=1) as client:
+        assert client.cluster.scheduler.worker_ttl is None
+        assert dask.config.get(ttl) == "5 minutes"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterator
+from types import SimpleNamespace
 from typing import Any
 
 import dask.array as da
@@ -137,3 +138,16 @@ def test_paused_workers_are_told_in_words_for_every_estimator(
     monkeypatch.setattr(waiting, "_state", lambda names, dask_scheduler: (0, 0, 1))
     with pytest.raises(WorkersPausedError, match="n_landmarks, n_centers or n_subsamples"):
         waiting.Watch(client_threads, None, "s", [], 1)._look()
+
+
+def test_a_computer_that_was_asleep(client_threads: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Time in which nobody looked is no time without workers: they were asleep as well."""
+    clock = iter([0.5, 5000.0, 5000.5, 5100.0])
+    monkeypatch.setattr(waiting, "time", SimpleNamespace(monotonic=lambda: next(clock)))
+    monkeypatch.setattr(waiting, "PATIENCE_WITHOUT", 4.0)
+    monkeypatch.setattr(waiting, "_state", lambda names, dask_scheduler: (0, 0, 0))
+    watch = waiting.Watch(client_threads, None, "s", [], 1, _looked=0.0)
+    for _ in range(3):
+        watch._look()
+    with pytest.raises(waiting.NoWorkersError):
+        watch._look()
