@@ -194,7 +194,7 @@ def kernel_diagonal(kernel: AnyKernel, X: Array, dtype: np.dtype[np.floating]) -
         rows = X[start : start + step]
         if isinstance(kernel, CallableKernel):
             rows = rows.astype(dtype, order="C")
-            diagonal[start : start + step] = xp.diagonal(kernel.function(rows, rows))
+            diagonal[start : start + step] = xp.diagonal(_called(kernel, rows, rows))
         else:
             diagonal[start : start + step] = kernel.diagonal(
                 _squared_norms(rows.astype(np.float64, order="C")), X.shape[1]
@@ -264,7 +264,7 @@ def _left(X: Array, right: RightOperand, buffer: Array, start: int = 0) -> Array
 
 
 def _callable_tiles(X: Array, right: RightOperand, first_row: int) -> Iterator[tuple[slice, slice, Array]]:
-    """Tiles of a user's function, whose shape is checked."""
+    """Tiles of a user's function."""
     assert isinstance(right.kernel, CallableKernel)
     Z = right.matrix
     for start in range(0, X.shape[0], TILE_ROWS):
@@ -275,13 +275,18 @@ def _callable_tiles(X: Array, right: RightOperand, first_row: int) -> Iterator[t
             columns = slice(first, min(first + TILE_COLUMNS, Z.shape[0]))
             landmarks = Z[columns]
             landmarks.flags.writeable = False  # shared by all tasks: a function that writes into it must fail
-            tile = right.kernel.function(tile_rows, landmarks)
-            wanted = (tile_rows.shape[0], columns.stop - first)
-            if getattr(tile, "shape", None) != wanted:
-                raise ValueError(
-                    f"kernel function returned shape {getattr(tile, 'shape', None)}, wanted {wanted}"
-                )
+            tile = _called(right.kernel, tile_rows, landmarks)
             yield rows, columns, like(tile, X).astype(right.dtype, copy=False)
+
+
+def _called(kernel: CallableKernel, rows: Array, columns: Array) -> Array:
+    """What a user's function makes of two sets of rows. Raises ValueError unless these are kernel values."""
+    values, wanted = kernel.function(rows, columns), (rows.shape[0], columns.shape[0])
+    if getattr(values, "shape", None) != wanted:
+        raise ValueError(f"kernel function returned shape {getattr(values, 'shape', None)}, wanted {wanted}")
+    if values.dtype.kind not in "fiub":
+        raise ValueError(f"kernel function returned values of type {values.dtype}, wanted real numbers")
+    return values
 
 
 def _squared_norms(X: Array) -> Array:

@@ -75,13 +75,15 @@ class EigenPro(CallbackSupportMixin, EigenProParameters):
             if before is not None and going_on is before:
                 before.restore(training, origin.identity, self.dual_coef_, work)
             save = checkpointing(saved, training, origin, work)
+            began = training.epoch
             told_if_beyond("max_epochs", self.max_epochs, training.epoch + training.rows_done / used)
             validate = None if judged is None else validator(problem, judged.rows, judged.y, work)
             tiles = plan.rounds.tiles if training.epoch < self.max_epochs else None
             with kept_kernel(problem, tiles, work) as problem:
 
                 def keep(training: Training) -> None:
-                    self._keep(training, problem, plan, origin, work)
+                    made = plan.after(training.epoch - began, work.timings.seconds)
+                    self._keep(training, problem, made, origin, work)
 
                 save = Rounds(save, self, keep, plan, training, problem, work, steps)
                 around, orders = surroundings(work, save), seeds.order(n, used)
@@ -130,7 +132,7 @@ class EigenPro(CallbackSupportMixin, EigenProParameters):
             given.streamed,
             settles=self.step_size == "auto",
         )
-        return problem, EigenProPlan.of(kernel, trials, spectrum, rounds, cost, asked)
+        return problem, EigenProPlan.of(kernel, trials, spectrum, rounds, task, cost, asked)
 
     def _sizes(self, sizes: RoundTask, spectrum: Spectrum) -> RoundTask:
         """The sizes of the rounds once q and m are known."""
@@ -176,7 +178,7 @@ class EigenPro(CallbackSupportMixin, EigenProParameters):
         self.kernel_, self.dtype_ = problem.kernel, problem.dtype
         self.history_, self.n_epochs_ = training.history, len(training.history)
         self.n_halvings_ = training.halvings
-        self.plan_ = plan.after(work.timings.seconds)
+        self.plan_ = plan
         self._so_far = FitSoFar.of(training, weights, origin)
 
     def _decide(self, X: Any, finish: Any, columns: int | None, dtype: Any) -> Any:

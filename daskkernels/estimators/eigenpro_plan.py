@@ -10,6 +10,7 @@ from ..block.kernel_choice import Trial
 from ..kernels import AnyKernel
 from ..plan import Machine, Plan
 from ..plan_rounds import RoundPlan
+from ..plan_training import TrainingTask, plan_training
 from ..solvers.spectrum import BATCH_SHARE, Spectrum
 
 
@@ -30,7 +31,8 @@ class EigenProPlan:
     assumed_eigenvalue: float  # lam' as the subsample alone has it [E eq. 4]
     reference_step: float  # X by the published rule at this m, with the assumed lam'
     rounds: RoundPlan
-    cost: Plan  # by stage, predicted, and after the fit measured
+    task: TrainingTask
+    cost: Plan  # by stage, predicted; after the fit for the epochs that were made, beside what was measured
     why: dict[str, str]
     eigenvalues: tuple[float, ...] = ()  # of K_s / s, the leading ones, descending; q - 1 of them are damped
 
@@ -51,6 +53,7 @@ class EigenProPlan:
         trials: list[Trial],
         spectrum: Spectrum,
         rounds: RoundPlan,
+        task: TrainingTask,
         cost: Plan,
         given: dict[str, float | str],
     ) -> EigenProPlan:
@@ -88,14 +91,17 @@ class EigenProPlan:
             assumed_eigenvalue=assumed,
             reference_step=m / beta if m < beta / assumed + 1 else 2 * m / (beta + (m - 1) * assumed),
             rounds=rounds,
+            task=task,
             cost=cost,
             why=why,
             eigenvalues=tuple(spectrum.eigenvalues.tolist()),
         )
 
-    def after(self, seconds: dict[str, float]) -> EigenProPlan:
-        """The same with what was measured."""
-        return replace(self, cost=replace(self.cost, measured=dict(seconds)))
+    def after(self, epochs: int, seconds: dict[str, float]) -> EigenProPlan:
+        """The same for the epochs that this fit has made, with what was measured."""
+        task = replace(self.task, epochs=epochs)
+        _, cost = plan_training(task, self.machine, self.round_size)
+        return replace(self, task=task, cost=replace(cost, measured=dict(seconds)))
 
     def __repr__(self) -> str:
         shown: list[tuple[str, float]] = [

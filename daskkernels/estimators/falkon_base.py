@@ -18,8 +18,8 @@ from ..block.targets import Encode
 from ..block.tiles import compute_dtype
 from ..inputs import InputError
 from ..kernels import AnyKernel
-from ..plan import Plan
-from ..plan_falkon import plan_falkon
+from ..plan import Machine, Plan
+from ..plan_falkon import FalkonTask, plan_falkon
 from ..rounds import inline
 from ..rowblocks import RowBlocks
 from ..runtime import Runtime, WorkersLostError
@@ -48,7 +48,14 @@ class _Fit:
     center_indices: np.ndarray | None
     validate: Callable[[np.ndarray], dict[str, float]] | None
     save: Callable[[], None]
-    plan: Plan
+    task: FalkonTask
+    machine: Machine
+    began: int  # iterations that a checkpoint had
+
+    def plan(self, measured: dict[str, float]) -> Plan:
+        """The plan for the iterations that were made, beside what was measured."""
+        made = replace(self.task, iterations=self.state.iteration - self.began)
+        return replace(plan_falkon(made, self.machine), measured=dict(measured))
 
 
 class Falkon(CallbackSupportMixin, FalkonParameters):
@@ -117,7 +124,7 @@ class Falkon(CallbackSupportMixin, FalkonParameters):
         state, save = self._checkpointed(prepared, saved, seeds)
         try:
             with self._validator(prepared, judged) as validate:
-                yield _Fit(prepared, state, indices, validate, save, plan)
+                yield _Fit(prepared, state, indices, validate, save, sizes, machine, state.iteration)
         finally:
             if prepared.kept:
                 work.runtime.release(prepared.blocks)
@@ -215,7 +222,7 @@ class Falkon(CallbackSupportMixin, FalkonParameters):
         self.centers_, self.center_indices_ = to_host(problem.centers), fit.center_indices
         self.kernel_, self.dtype_ = problem.kernel, problem.dtype
         self.history_, self.n_iter_ = list(state.history), state.iteration
-        self.plan_ = replace(fit.plan, measured=dict(work.timings.seconds))
+        self.plan_ = fit.plan(work.timings.seconds)
 
     def _attributes(self, fit: _Fit, work: Work) -> dict[str, Any]:
         """The fitted attributes of a model that stopped here."""

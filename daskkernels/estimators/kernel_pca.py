@@ -120,7 +120,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, RowsFeatures)
         check_is_fitted(self)
         return self._transformed(self._open(X, reset=False), self._features_of_rows, PROJECT)
 
-    def plan(self, X: Any, machine: Machine | None = None) -> Plan:
+    def plan(self, X: Any, y: Any = None, machine: Machine | None = None) -> Plan:
         """What fit and transform of X will cost here or on another `machine`; nothing is run."""
         source, runtime = self._described(X), active_runtime()
         machine = machine or runtime.measured()

@@ -64,7 +64,7 @@ class KMeansParameters(DaskEstimator):
         self.verbose = verbose
         self.sampling = sampling
 
-    def plan(self, X: Any, machine: planning.Machine | None = None) -> planning.Plan:
+    def plan(self, X: Any, y: Any = None, machine: planning.Machine | None = None) -> planning.Plan:
         """What fitting X will cost here or on another `machine`; nothing is run. Prints as a table."""
         source = self._described(X)
         k = self._check_parameters(source.shape[0])

@@ -45,7 +45,7 @@ class NystromParameters(RowsFeatures):
         self.verbose = verbose
         self.sampling = sampling
 
-    def plan(self, X: Any, machine: planning.Machine | None = None) -> planning.Plan:
+    def plan(self, X: Any, y: Any = None, machine: planning.Machine | None = None) -> planning.Plan:
         """What fit and transform of X will cost on the active scheduler's workers, without running anything.
         Prints as a table. `machine` describes other workers than those at hand.
         """

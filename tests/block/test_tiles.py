@@ -133,6 +133,19 @@ def test_functions_of_wrong_shape(bad: Any) -> None:
         dk.kernel_block(bad, A[:3], B[:4])
 
 
+@pytest.mark.parametrize("dtype", ["c16", "U5", "O"])
+def test_functions_of_other_than_real_numbers(dtype: str) -> None:
+    """Complex values would lose their imaginary parts."""
+
+    def kernel(X: Any, Z: Any) -> Any:
+        return oracles.linear(X, Z).astype(dtype)
+
+    with pytest.raises(ValueError, match=r"kernel function returned values of type .*, wanted real numbers"):
+        dk.kernel_block(kernel, A[:3], B[:4])
+    with pytest.raises(ValueError, match="wanted real numbers"):
+        dk.NystromFeatures(kernel, n_landmarks=4).fit(A[:20])
+
+
 @pytest.mark.parametrize("kernel", [*KERNELS[:1], *KERNELS[2:]], ids=names)
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
 @pytest.mark.parametrize("row", [0, 1023, 1024, 2048])

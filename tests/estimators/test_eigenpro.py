@@ -114,6 +114,17 @@ def test_the_printed_algorithm(q: int, m: int) -> None:
     )
 
 
+def test_the_plan_is_of_the_epochs_that_were_made() -> None:
+    """Fewer than the most there can be, and those of this fit alone."""
+    early = classifier(max_epochs=40, patience=1, validation_fraction=0.2).fit(SMALL, SIGNS)
+    assert early.plan_.task.epochs == early.n_epochs_ < 40
+    model = classifier(max_epochs=2, patience=None, warm_start=True).fit(SMALL, SIGNS)
+    first = next(step for step in model.plan_.cost.steps if step.stage == "eigenpro-predict")
+    model.set_params(max_epochs=3).fit(SMALL, SIGNS)
+    second = next(step for step in model.plan_.cost.steps if step.stage == "eigenpro-predict")
+    assert (first.passes, second.flops) == (2 * second.passes, pytest.approx(first.flops / 2))
+
+
 def test_given_choices_are_taken() -> None:
     model = classifier(n_subsamples=50, n_directions=7, batch_size=9, round_size=90, step_size=3.0)
     plan = model.fit(SMALL, SIGNS).plan_

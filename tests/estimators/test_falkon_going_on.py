@@ -257,3 +257,16 @@ def test_what_is_measured_is_in_the_plan() -> None:
     assert model.plan_.measured["falkon-pass"] > 0
     assert classifier(keep_kernel=True).fit(X, Y).plan_.keep_columns
     assert model.plan(X, Y).flops == pytest.approx(model.plan_.flops)
+
+
+def test_the_plan_is_of_the_iterations_that_were_made(tmp_path: Path) -> None:
+    """Fewer than the most there can be, and those of this fit alone."""
+
+    def planned(model: Any) -> float:
+        return next(float(step.passes) for step in model.plan_.steps if step.stage == "falkon-pass")
+
+    early = classifier(tol=0.3, max_iter=50).fit(X, Y)
+    assert planned(early) == early.n_iter_ < 50
+    classifier(max_iter=4).fit(X, Y, checkpoint=tmp_path / "c")
+    later = classifier(max_iter=10).fit(X, Y, checkpoint=tmp_path / "c", resume=True)
+    assert planned(later) == later.n_iter_ - 4

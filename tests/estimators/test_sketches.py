@@ -249,14 +249,14 @@ def test_short_of_components() -> None:
 def test_plans() -> None:
     machine = Machine(memory=2**31, gflops=100.0)
     model = dk.NystromFeatures(n_landmarks=200, n_components=20)
-    seconds = {s: model.set_params(sampling=s).plan(X, machine).seconds for s in ALL}
+    seconds = {s: model.set_params(sampling=s).plan(X, machine=machine).seconds for s in ALL}
     assert seconds["uniform"] < seconds["leverage"] < seconds["srht"]
     assert seconds["uniform"] < seconds["rls"]
-    plan = model.set_params(sampling="srht").plan(X, machine)
+    plan = model.set_params(sampling="srht").plan(X, machine=machine)
     flops = {step.stage: step.flops for step in plan.steps}
     assert flops["sketch-product"] == 2 * 3000**2 * (5 + 200)
     assert flops["nystrom-project"] == 2 * 3000**2 * (5 + 20)
-    clusters = dk.KernelKMeans(3, n_landmarks=200, sampling="srht").plan(X, machine)
+    clusters = dk.KernelKMeans(3, n_landmarks=200, sampling="srht").plan(X, machine=machine)
     assert {"sketch-product", "kmeans-assign"} <= {step.stage for step in clusters.steps}
     task = model._task(model._described(X), machine)
     with pytest.raises(PlanError, match="scratch="):
