@@ -54,6 +54,15 @@ def connected(request: SessionRequest) -> Iterator[Any]:
             cluster.close()
 
 
+@contextmanager
+def quiet_client(address: str = "local", **options: Any) -> Iterator[Any]:
+    """A client of `dk.connect` without a word about it, whose workers no interrupt reaches."""
+    with interrupts_held(), redirect_stderr(io.StringIO()):
+        client = dk.connect(address, **options)
+    with client:
+        yield client
+
+
 def _open(request: SessionRequest) -> Any:
     """A client; local workers that cannot start are replaced by threads, and said so."""
     sizes = {"n_workers": request.workers, "memory_limit": request.memory_limit}

@@ -17,6 +17,7 @@ from pipelines.bench.limits import Rate
 from pipelines.bench.records import Row, Samples
 from pipelines.bench.setup import Setup
 from pipelines.bench.timing import sgemm
+from pipelines.connection import quiet_client
 
 SIGMA = 5.0  # of rows in [0, 1], as published for MNIST
 ROWS, QUICK = 60_000, 2048
@@ -34,7 +35,7 @@ def run(setup: Setup) -> Iterator[Row]:
         stored = dk.write_dataset(setup.folder / "learning.zarr", rows, setup.data.y[:n])
         with mock.patch.object(training, "X_SHARE", 0.0):
             streamed = epochs(stored.X, stored.y)
-        with dk.connect("local", n_workers=setup.yardstick.threads, threads_per_worker=1):
+        with quiet_client(n_workers=setup.yardstick.threads, threads_per_worker=1):
             processes = epochs(stored.X, stored.y)
         kept = epochs(rows, setup.data.y[:n], keep_kernel=True, count=3)
     judged = may_judge()

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import io
 import os
 import tempfile
 import threading
 import time
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager, redirect_stderr
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,7 +19,7 @@ import psutil
 import daskkernels as dk
 from pipelines.bench.records import Limit, Row, Samples
 from pipelines.bench.setup import Setup
-from pipelines.connection import interrupts_held
+from pipelines.connection import quiet_client
 
 COLUMNS = 784
 WORKERS = 2
@@ -138,20 +137,15 @@ def cluster(folder: Path, limit: int, n: int) -> Clustered:
     data = dk.write_dataset(folder / "data.zarr", rows(n))
     before = psutil.Process().memory_info().rss
     options: dict[str, Any] = {"n_workers": WORKERS, "threads_per_worker": 1, "memory_limit": limit}
-    with sampled() as sampler:
-        with interrupts_held(), redirect_stderr(io.StringIO()):  # the link to the dashboard
-            client = dk.connect("local", scratch=str(folder), **options)
-        try:
-            workers = list(client.run(os.getpid).values())
-            model = dk.KernelKMeans(10, n_landmarks=100, max_iter=10, scratch=str(folder), random_state=0)
-            started = time.perf_counter()
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", UserWarning)  # ten iterations are enough to see the memory
-                model.fit(data.X)
-            count = counted(model.labels_)
-            took = time.perf_counter() - started
-        finally:
-            client.close()
+    with sampled() as sampler, quiet_client(scratch=str(folder), **options) as client:
+        workers = list(client.run(os.getpid).values())
+        model = dk.KernelKMeans(10, n_landmarks=100, max_iter=10, scratch=str(folder), random_state=0)
+        started = time.perf_counter()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # ten iterations are enough to see the memory
+            model.fit(data.X)
+        count = counted(model.labels_)
+        took = time.perf_counter() - started
     return Clustered(model.plan_, sampler, workers, count, took, before)
 
 

@@ -5,13 +5,12 @@ Each fit has a fresh process, as it has in a user's script: nothing is warm, no 
 
 from __future__ import annotations
 
-import io
 import os
 import time
 import warnings
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
-from contextlib import contextmanager, redirect_stderr
+from contextlib import contextmanager
 from dataclasses import dataclass
 from multiprocessing import get_context
 from pathlib import Path
@@ -27,7 +26,7 @@ from pipelines.bench.memory import MIB, sampled
 from pipelines.bench.plan_jobs import JOBS, QUICK_JOBS, FitJob
 from pipelines.bench.records import Row, Samples
 from pipelines.bench.setup import Setup
-from pipelines.connection import interrupts_held
+from pipelines.connection import quiet_client
 
 SECONDS, BYTES = 1.5, 1.3  # at most, between predicted and measured, either way
 
@@ -99,11 +98,9 @@ def session(job: FitJob, folder: Path) -> Iterator[Any]:
     if not job.processes:
         yield None
         return
-    with interrupts_held(), redirect_stderr(io.StringIO()):  # the link to the dashboard
-        client = dk.connect(
-            n_workers=2, threads_per_worker=1, scratch=folder.parent, memory_limit=job.memory_limit
-        )
-    with client:
+    with quiet_client(
+        n_workers=2, threads_per_worker=1, scratch=folder.parent, memory_limit=job.memory_limit
+    ) as client:
         yield client
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from dask.system import cpu_count
 
-import daskkernels as dk
+from pipelines.connection import quiet_client
 from pipelines.reproduce.experiments.mnist8m_sizes import QUICK_ROWS, ROWS, fit
 from pipelines.reproduce.published import TABLE6
 from pipelines.reproduce.records import Cell, Claim, Experiment
@@ -30,7 +30,7 @@ def cells(quick: bool) -> list[Cell]:
 def measure(cell: Cell, sources: Sources) -> Mapping[str, Any]:
     """One clustering on that many workers."""
     data = sources.made("mnist8m", cell["rows"])
-    with dk.connect("local", n_workers=cell["workers"], threads_per_worker=1):
+    with quiet_client(n_workers=cell["workers"], threads_per_worker=1):
         return fit(data, C, S, cell["seed"])
 
 

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
+from unittest import mock
 
 import psutil
 from distributed.diagnostics.plugin import SchedulerPlugin
 
 import daskkernels as dk
+from daskkernels.estimators import training
 from pipelines.bench.setup import chunk_files
+from pipelines.connection import quiet_client
 from pipelines.reproduce.records import Cell, Claim, Experiment
 from pipelines.reproduce.sources import Sources
 
@@ -20,7 +23,6 @@ if TYPE_CHECKING:
 ROWS, QUICK_ROWS = 100_000, 20_000
 SIZES = (1024, 2048, 4096, 8192, 16_384)
 SIGMA = 5.0
-MEMORY = "500MiB"  # of the worker
 EPOCHS = (1, 3)  # what the longer fit has more is of its epochs
 
 
@@ -49,18 +51,18 @@ def _counted(dask_scheduler: Any = None) -> int:
 
 
 def _read() -> int:
-    """Runs on the worker: bytes that its process has read from files."""
+    """Bytes that this process has read from files."""
     return int(psutil.Process().io_counters().read_chars)
 
 
 def measure(cell: Cell, sources: Sources) -> Mapping[str, Any]:
-    """Bytes, tasks and seconds of an epoch on one worker whose memory holds no rows."""
+    """Bytes, tasks and seconds of an epoch of threads that are told to hold no rows in memory."""
     data = sources.made("mnist8m", cell["rows"])
     found = []
-    with dk.connect("local", n_workers=1, memory_limit=MEMORY) as client:
+    with quiet_client("threads") as client, mock.patch.object(training, "X_SHARE", 0.0):
         client.register_plugin(Counter())
         for epochs in EPOCHS:
-            before = client.run_on_scheduler(_counted), sum(client.run(_read).values())
+            before = client.run_on_scheduler(_counted), _read()
             model = dk.EigenProClassifier(
                 dk.Gaussian(SIGMA),
                 round_size=cell["M"],
@@ -69,7 +71,7 @@ def measure(cell: Cell, sources: Sources) -> Mapping[str, Any]:
                 keep_kernel=False,
                 random_state=cell["seed"],
             ).fit(data.X, data.y)
-            after = client.run_on_scheduler(_counted), sum(client.run(_read).values())
+            after = client.run_on_scheduler(_counted), _read()
             found.append((after[0] - before[0], after[1] - before[1]))
     extra = EPOCHS[1] - EPOCHS[0]
     tasks, read = ((late - early) / extra for early, late in zip(*found, strict=True))
