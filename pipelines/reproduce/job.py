@@ -25,6 +25,8 @@ MODULES = {
     "eigenpro-table3": "machines",
     "eigenpro-readme": "epochs",
     "sketches": "sketches",
+    "peers": "peers",
+    "peer-sizes": "peer_sizes",
 }
 
 
@@ -60,5 +62,5 @@ def run(chosen: Experiment, sources: Sources, request: ReproduceRequest) -> list
     rows = table.rows()
     claims = chosen.claims(rows)
     write_plot(chosen, rows, request.out / f"{chosen.name}{suffix}.svg")
-    write_verdict(chosen, claims, request.command, request.out / f"{chosen.name}{suffix}.md")
+    write_verdict(chosen, claims, rows, request.command, request.out / f"{chosen.name}{suffix}.md")
     return claims
