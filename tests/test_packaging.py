@@ -55,7 +55,7 @@ def test_one_version() -> None:
 
 def test_extras() -> None:
     extras = PROJECT["optional-dependencies"]
-    assert set(extras) == {"app", "gpu", "test"}
+    assert set(extras) == {"app", "gpu", "peers", "test"}
     assert {"cupy-cuda13x", "dask-cuda"} == {requirement_name(text) for text in extras["gpu"]}
     heavy = {"pandas", "matplotlib", "bokeh", "pyarrow", "cupy-cuda13x"}
     assert not heavy & {requirement_name(text) for text in PROJECT["dependencies"]}

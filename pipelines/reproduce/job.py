@@ -29,6 +29,8 @@ MODULES = {
     "exact-rounds": "exact_rounds",
     "round-size": "round_sizes",
     "trace-error": "trace_errors",
+    "peers": "peers",
+    "peer-sizes": "peer_sizes",
 }
 
 
@@ -64,5 +66,5 @@ def run(chosen: Experiment, sources: Sources, request: ReproduceRequest) -> list
     rows = table.rows()
     claims = chosen.claims(rows)
     write_plot(chosen, rows, request.out / f"{chosen.name}{suffix}.svg")
-    write_verdict(chosen, claims, request.command, request.out / f"{chosen.name}{suffix}.md")
+    write_verdict(chosen, claims, rows, request.command, request.out / f"{chosen.name}{suffix}.md")
     return claims

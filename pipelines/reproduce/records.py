@@ -47,7 +47,8 @@ class Experiment:
     """One figure or table: `cells(quick)` says what to measure, `measure` does one and returns its values.
 
     `claims(rows)` judges and `draw(rows, figure)` plots all rows measured so far; `key` are the columns of a
-    cell, `values` those that `measure` returns. `alt` says in words what the plot shows.
+    cell, `values` those that `measure` returns. `alt` says in words what the plot shows; `table(rows)` is
+    Markdown that stands in the verdict, where there is one.
     """
 
     name: str
@@ -59,3 +60,4 @@ class Experiment:
     claims: Callable[[pd.DataFrame], list[Claim]]
     draw: Callable[[pd.DataFrame, Figure], None]
     alt: str
+    table: Callable[[pd.DataFrame], str] | None = None

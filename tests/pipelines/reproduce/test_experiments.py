@@ -61,6 +61,14 @@ def test_claims_are_judged_with_evidence(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
+def test_a_table_has_lines_of_one_length(name: str) -> None:
+    table = experiment(name).table
+    blocks = [] if table is None else table(made(name)).split("\n\n")
+    for block in blocks:
+        assert len({line.count("|") for line in block.splitlines()}) == 1
+
+
+@pytest.mark.parametrize("name", NAMES)
 def test_it_is_drawn_with_words(name: str) -> None:
     chosen = experiment(name)
     figure = Figure(layout="constrained")
