@@ -20,7 +20,7 @@ class NonFiniteError(ValueError):
             )
         return (
             f"{self.what} contains NaN or infinity, or a value too large for its type, in row {self.row}: "
-            "remove or impute the row, or compute with dtype='float64' if its values are merely huge"
+            "remove or impute the row, or, if its values are merely huge, rescale or use dtype='float64'"
         )
 
     def shifted(self, start: int) -> NonFiniteError:

@@ -51,7 +51,7 @@ def save(model: Any, path: str | os.PathLike[str], *, overwrite: bool = False) -
     ----------
     model : the fitted estimator.
     path : a folder or fsspec URL.
-    overwrite : whether a model at `path` is replaced.
+    overwrite : whether a model at `path` is replaced; nothing else is.
 
     Centers that are rows of a dataset are kept by reference: its path and digest. Other lazy arrays are
     written by the workers. `plan_` and the state of a random generator are not kept.
@@ -65,7 +65,7 @@ def save(model: Any, path: str | os.PathLike[str], *, overwrite: bool = False) -
             raise ModelError(f"{type(step).__name__} is not an estimator of daskkernels: it can not be saved")
         if not any(name.endswith("_") for name in vars(step)):
             raise ModelError(f"{type(step).__name__} is not fitted: call fit before save")
-    with writing_group(path, overwrite) as url:
+    with writing_group(path, overwrite, KIND) as url:
         encoder = _Encoder(url)
         record = encoder.pipeline(model) if isinstance(model, Pipeline) else encoder.estimator(model)
         complete_group(url, {"kind": KIND, "model": record, "arrays": encoder.names}, encoder.names)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from math import isfinite
-from numbers import Real
+from numbers import Integral, Real
 from typing import Literal
 
 from .units import show_bytes, show_seconds
@@ -28,6 +28,7 @@ KERNEL_EFFICIENCY = 0.75  # of the machine's matrix product rate, over a whole p
 CORE_GFLOPS = 100.0  # of a core of the client, at most
 DENSE_EFFICIENCY = 0.33  # of one core's float32 rate: float64 algebra
 EIGENSYSTEM = 7.0  # c^3 operations at that rate: 1.73 s for c = 2000 at 130 GFLOP/s a core
+FETCHED_BYTES = 64 * 2**20  # of labels or weights, into the client; more of lazy input stays with the workers
 MOMENT_VALUE = 1.5  # times as long as a kernel value's map: a number cast and added to float64 sums
 
 
@@ -69,8 +70,10 @@ class Machine:
         for name in (*positive, "base", "latency", "map_seconds"):
             value = getattr(self, name)
             least = "above 0" if name in positive else "of at least 0"
+            kind = Integral if name in ("workers", "threads") else Real
             if (
-                not isinstance(value, Real)
+                not isinstance(value, kind)
+                or isinstance(value, bool)
                 or not isfinite(value)
                 or value < 0
                 or (name in positive and not value)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from .grid import TILE_ROWS, Grid
 from .plan import (
     EIGENSYSTEM,
+    FETCHED_BYTES,
     Machine,
     Plan,
     PlanError,
@@ -51,6 +52,7 @@ class Task:
     residence: Residence = "store"
     sampling: str = "uniform"  # how landmarks are chosen
     projected: bool = False  # a random projection of all rows stands in their place
+    fetched: bool = False  # labels become an array of the client however many they are: X is one
 
     @property
     def products(self) -> ProductTask:
@@ -245,11 +247,19 @@ def _checked(
     """The plan, or PlanError when one worker cannot hold what its threads need at the same time."""
     per_worker = machine.base + operand_bytes(task) + machine.threads * working_bytes(task)
     peak = per_worker + held // machine.workers
-    client = task.c**2 * 8 * 5 + task.rank**2 * 8 * 4 + task.n * 4
+    labels = task.n * 4 if task.fetched else min(task.n * 4, FETCHED_BYTES)
+    client = task.c**2 * 8 * 5 + task.rank**2 * 8 * 4 + labels
     if per_worker > machine.memory * 0.8:
         raise PlanError(
             f"n_landmarks={task.c} at {task.d} columns needs {show_bytes(per_worker)} a worker, "
             f"{show_bytes(machine.base)} of it the bare process, over 80 % of "
             f"its {show_bytes(machine.memory)}: raise memory_limit, or lower n_landmarks or the threads"
         )
-    return Plan(steps, machine, peak_of(machine, peak, client), client, choices, keep_columns, features)
+    peak = peak_of(machine, peak, client)
+    if peak > machine.memory:
+        raise PlanError(
+            f"{task.n} rows and n_landmarks={task.c} need {show_bytes(peak)} in a process, more than its "
+            f"{show_bytes(machine.memory)}: raise memory_limit, use more workers, lower n_landmarks, or keep "
+            "the rows in a store (write_dataset)"
+        )
+    return Plan(steps, machine, peak, client, choices, keep_columns, features)

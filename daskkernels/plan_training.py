@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from .plan import (
     DENSE_EFFICIENCY,
     EIGENSYSTEM,
+    FETCHED_BYTES,
     Machine,
     Plan,
     PlanError,
@@ -26,7 +27,6 @@ from .units import show_bytes
 ASSUMED_BATCH = 256
 TRIALS, TRIAL_ROWS = 16, 1500  # kernels that are tried, and rows that each is fitted to, twice
 MOST_MEMORY = 0.9  # of a worker: Dask pauses it, and gives it up, above
-FETCHED_BYTES = 64 * 2**20  # of weights, into the client
 LANCZOS = 130  # products with t x t in search of the directions
 LANCZOS_VALUE = 16.0  # operations as long as such a product takes for a value: memory is what it waits for
 DIRECTION_VALUE = 5.0  # times as long as the map: float64 values between single rows, made symmetric

@@ -37,6 +37,8 @@ def check_checkpoint(request: TrainRequest) -> None:
         return
     folder = Path(request.checkpoint).resolve()
     check_folder(folder, "--checkpoint")
+    with _named(f"--checkpoint {folder}"):
+        _check_outside(folder / "0")
     for option, other in (("--out", request.out), ("--report", request.report)):
         place = None if other is None or "://" in str(other) else Path(other).resolve()
         if place and (folder in (place, *place.parents) or place in folder.parents):
@@ -55,6 +57,7 @@ def check_group(out: str) -> Path | None:
             raise InputError("exists already; remove it or choose another path")
         if local:
             _check_folder(local.parent)
+            _check_outside(local)
     return local
 
 
@@ -82,6 +85,13 @@ def _check_folder(folder: Path) -> None:
         raise InputError(f"{folder} is not a folder")
     if not os.access(folder, os.W_OK | os.X_OK):
         raise InputError(f"{folder} is not writable")
+
+
+def _check_outside(group: Path) -> None:
+    """Raise InputError for a place inside another Zarr group, such as a dataset."""
+    around = next((folder for folder in group.parents if (folder / "zarr.json").exists()), None)
+    if around is not None:
+        raise InputError(f"lies inside the Zarr group {around}; choose another path")
 
 
 @contextmanager

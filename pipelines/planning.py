@@ -37,6 +37,8 @@ def described_machine(request: MachineRequest) -> Machine:
     workers = request.workers or max(1, cores // request.threads)
     total = psutil.virtual_memory().total
     asked = None if request.memory in (None, "auto") else int(parse_bytes(str(request.memory)))
+    if asked is not None and asked <= 0:
+        raise InputError(f"--memory {request.memory}: wanted a size above 0")
     if request.gflops is not None and not (math.isfinite(request.gflops) and request.gflops > 0):
         raise InputError(f"--gflops {request.gflops}: wanted a positive number")
     rate = None
@@ -46,7 +48,7 @@ def described_machine(request: MachineRequest) -> Machine:
     machine = Machine(
         workers=workers,
         threads=request.threads,
-        memory=asked or total // workers,
+        memory=total // workers if asked is None else asked,
         gflops=rate if rate is not None else float(request.gflops or 0.0) * workers,
         latency=0.003,
         in_process=False,

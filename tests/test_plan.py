@@ -100,6 +100,14 @@ def test_a_process_that_does_it_all_has_the_peak_of_its_larger_part() -> None:
     assert plan_features(large, replace(alone, in_process=False), keep=False).worker_bytes < plan.worker_bytes
 
 
+def test_labels_that_do_not_fit_are_refused() -> None:
+    """An array's labels are an array, of any length; those of lazy rows stay with the workers."""
+    lazy = replace(TASK, n=10**9)
+    assert plan_kmeans(lazy, LAPTOP).client_bytes < LAPTOP.memory
+    with pytest.raises(PlanError, match=r"1000000000 rows and n_landmarks=.* raise memory_limit"):
+        plan_kmeans(replace(lazy, fetched=True), LAPTOP)
+
+
 def test_restarts_cost_arithmetic_not_passes() -> None:
     one, five = (plan_kmeans(replace(TASK, n_init=i), LAPTOP) for i in (1, 5))
     assert five.passes == one.passes

@@ -284,6 +284,8 @@ def _called(kernel: CallableKernel, rows: Array, columns: Array) -> Array:
     values, wanted = kernel.function(rows, columns), (rows.shape[0], columns.shape[0])
     if getattr(values, "shape", None) != wanted:
         raise ValueError(f"kernel function returned shape {getattr(values, 'shape', None)}, wanted {wanted}")
+    if not hasattr(values, "dtype") or isinstance(values, np.ma.MaskedArray):
+        raise ValueError(f"kernel function returned a {type(values).__name__}, wanted a plain array")
     if values.dtype.kind not in "fiub":
         raise ValueError(f"kernel function returned values of type {values.dtype}, wanted real numbers")
     return values

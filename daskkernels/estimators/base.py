@@ -32,8 +32,7 @@ from ..inputs import (
     with_lengths,
 )
 from ..kernels import AnyKernel, as_kernel
-from ..plan import residence
-from ..plan_training import FETCHED_BYTES
+from ..plan import FETCHED_BYTES, Machine, residence
 from ..rowblocks import RowBlocks
 from ..runtime import Runtime, active_runtime
 from ..scratch import Scratch
@@ -233,10 +232,26 @@ def not_negative(name: str, value: Any) -> None:
         raise InputError(f"{name}={value!r}: wanted a number >= 0")
 
 
+LARGEST_COUNT = 2**53  # what a parameter may ask for: more is no size of anything
+
+
+def machine_of(machine: Any) -> Machine:
+    """What is planned for: the one described, or the workers at hand, measured. Raises InputError."""
+    if machine is None:
+        return active_runtime().measured()
+    if not isinstance(machine, Machine):
+        raise InputError(
+            f"machine={machine!r}: wanted a daskkernels.plan.Machine, or None for the one at hand"
+        )
+    return machine
+
+
 def positive_int(name: str, value: Any, most: int | None = None, of: str = "") -> int:
     """A parameter that counts something. Raises InputError naming it, what was given and the limits."""
     if isinstance(value, bool) or not isinstance(value, Integral) or int(value) < 1:
         raise InputError(f"{name}={value!r}: wanted a whole number of at least 1")
+    if int(value) > LARGEST_COUNT:
+        raise InputError(f"{name}={value!r:.20}...: wanted a number that can be counted to")
     if most is not None and int(value) > most:
         raise InputError(f"{name}={value} is more than the {most} {of}: lower {name}")
     return int(value)

@@ -108,7 +108,7 @@ class Slots:
         clear_damaged(slot, self.arrays)
         with (
             full_disk_told(self.url, "checkpoint", "give checkpoint= on another disk"),
-            writing_group(slot, overwrite=True) as url,
+            writing_group(slot, overwrite=True, kind=KIND) as url,
         ):
             names = write_arrays(url)
             text = json.dumps(asdict(origin) | {"state": state, "number": number})

@@ -45,7 +45,7 @@ from .training import (
 )
 from .validation import validation_rows
 from .warm_start import FitSoFar
-from .watching import Rounds
+from .watching import Rounds, planned_passes
 
 
 class EigenPro(CallbackSupportMixin, EigenProParameters):
@@ -111,7 +111,8 @@ class EigenPro(CallbackSupportMixin, EigenProParameters):
         dtype, machine = compute_dtype(work.source.array.dtype, self.dtype), work.runtime.measured()
         task = self._task(work.source, given.encode.n_outputs, given.used, given.streamed, machine)
         least = replace(task, rounds=replace(task.rounds, p=0, m=1))
-        plan_training(least, machine, round_size or chosen(self.round_size))  # what can not fit at all
+        _, cost = plan_training(least, machine, round_size or chosen(self.round_size))  # or it can not fit
+        work.reporter.emit(planned_passes(cost, work.source.shape[0]))
         kernel, trials = kernel_for(self.kernel, work, given, self.max_epochs)
         spectrum = self._spectrum(work, given, kernel, dtype, task.rounds, machine)
         task = replace(task, rounds=self._sizes(task.rounds, spectrum))

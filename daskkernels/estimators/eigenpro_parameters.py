@@ -14,8 +14,7 @@ from ..kernels import Gaussian, Stationary
 from ..plan import Machine, Plan
 from ..plan_rounds import RoundTask, resource_batch
 from ..plan_training import TrainingTask, assumed, plan_training
-from ..runtime import active_runtime
-from .base import DaskEstimator, between, check_learning, kernel_of, positive_int
+from .base import DaskEstimator, between, check_learning, kernel_of, machine_of, positive_int
 from .training import n_used, streamed_share
 
 SUBSAMPLE, LARGE_SUBSAMPLE, LARGE = 2000, 4000, 100_000  # rows of the eigensystem; more above LARGE rows
@@ -70,7 +69,7 @@ class EigenProParameters(DaskEstimator):
         source = self._described(X)
         n = source.shape[0]
         self._check_parameters(n)
-        machine = active_runtime().measured() if machine is None else machine
+        machine = machine_of(machine)
         used, outputs = n_used(n, self.validation_fraction), self._outputs(y)
         task = self._task(source, outputs, used, streamed_share(source, machine), machine)
         most = resource_batch(task.rounds, machine) if self.batch_size == "resource" else None

@@ -106,7 +106,7 @@ class Falkon(CallbackSupportMixin, FalkonParameters):
         y, encode = self._targets(work)
         given = Given(work.rows, 0.0, y, encode, seeds, n_used(n, self.validation_fraction))
         judged = validation_rows(self, validation, given, work, "falkon-validate")
-        machine = work.runtime.machine
+        machine = work.runtime.measured()
         sizes = self._task(work.source, encode.n_outputs, 0 if judged is None else len(judged.y), machine)
         plan = plan_falkon(sizes, machine)
         work.reporter.emit(planned_passes(plan, n, self.max_iter))

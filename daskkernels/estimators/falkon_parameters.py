@@ -12,9 +12,8 @@ from ..inputs import Input, InputError
 from ..kernels import Stationary
 from ..plan import Machine, Plan
 from ..plan_falkon import FalkonTask, plan_falkon
-from ..runtime import active_runtime
 from ..solvers.sampling import SAMPLINGS
-from .base import DaskEstimator, between, check_learning, kernel_of, not_negative, positive_int
+from .base import DaskEstimator, between, check_learning, kernel_of, machine_of, not_negative, positive_int
 from .training import n_used, streamed_share
 
 CENTERS, LARGE_CENTERS, LARGE = 2000, 5000, 100_000  # M; more above LARGE rows
@@ -63,7 +62,7 @@ class FalkonParameters(DaskEstimator):
         source = self._described(X)
         n = source.shape[0]
         self._check_parameters(n)
-        machine = active_runtime().measured() if machine is None else machine
+        machine = machine_of(machine)
         kept_back = n - n_used(n, self.validation_fraction)
         return plan_falkon(self._task(source, self._outputs(y), kept_back, machine), machine)
 
@@ -99,6 +98,11 @@ class FalkonParameters(DaskEstimator):
     def _check_parameters(self, n: int) -> None:
         """Raises InputError for a parameter that cannot be right, before anything is computed."""
         check_learning(self, n)
+        if isinstance(self.kernel, str) and self.kernel == "auto":
+            raise InputError(
+                "kernel='auto' is chosen for models that interpolate, as EigenPro's: give a kernel here, or "
+                "choose one with GridSearchCV over kernel__factor"
+            )
         self._centers(n)
         if self.sampling not in SAMPLINGS:
             wanted = ", ".join(map(repr, SAMPLINGS))

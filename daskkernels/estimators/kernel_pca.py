@@ -24,7 +24,7 @@ from ..solvers.kernel_pca import STAGE, PowerMethod
 from ..solvers.nystrom import PROJECT
 from ..solvers.sketches import RowsFit, RowsMap, middle
 from ..xp import to_host
-from .base import Work, kernel_of, positive_int, seed_sequence
+from .base import Work, kernel_of, machine_of, positive_int, seed_sequence
 from .sketches import Holder, RowsFeatures
 from .watching import planned_passes
 
@@ -123,7 +123,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, RowsFeatures)
     def plan(self, X: Any, y: Any = None, machine: Machine | None = None) -> Plan:
         """What fit and transform of X will cost here or on another `machine`; nothing is run."""
         source, runtime = self._described(X), active_runtime()
-        machine = machine or runtime.measured()
+        machine = machine_of(machine)
         return plan_products(self._task(source, machine), machine, self._scratch_url(runtime) is not None)
 
     @property

@@ -12,7 +12,7 @@ from .. import plan as planning
 from .. import plan_clustering as clustering
 from ..inputs import Input, InputError
 from ..runtime import active_runtime
-from .base import DaskEstimator, clusters_of, not_negative
+from .base import DaskEstimator, clusters_of, machine_of, not_negative
 from .nystrom import NystromFeatures
 from .nystrom_parameters import AUTO_LANDMARKS
 
@@ -69,7 +69,7 @@ class KMeansParameters(DaskEstimator):
         source = self._described(X)
         k = self._check_parameters(source.shape[0])
         runtime = active_runtime()
-        machine = machine or runtime.measured()
+        machine = machine_of(machine)
         task = self._features(source.shape[0], k, None)._task(source, machine, k, self.n_init)
         return clustering.plan_kmeans(task, machine, self._scratch_url(runtime) is not None, self.max_iter)
 

@@ -94,7 +94,7 @@ class NystromFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Nystrom
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> NystromFeatures:
         """Choose landmarks and find Q from X (n, d); `sample_weight` (n,) counts rows. `y` is ignored."""
         with self._working(X, sample_weight) as work:
-            self._fit(work, keep_columns=False)  # nothing would use them
+            self._fit(work, keep_columns=False, announce=True)  # nothing would use the columns
             self._warn_if_short()
             self._note_timings(work)
         return self
@@ -105,7 +105,7 @@ class NystromFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Nystrom
         """
         with self._working(X, sample_weight) as work:
             keep = work.source.kind == "numpy"
-            fit = self._fit(work, keep_columns=keep)
+            fit = self._fit(work, keep_columns=keep, announce=True)
             self._warn_if_short()
             if work.source.kind == "numpy":
                 B = self._rows_of(work.rows, work.runtime, fit)
@@ -126,14 +126,15 @@ class NystromFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Nystrom
     def _n_features_out(self) -> int:
         return int(self.n_components_)
 
-    def _fit(self, work: Work, keep_columns: bool) -> Approximation:
+    def _fit(self, work: Work, keep_columns: bool, announce: bool = False) -> Approximation:
         """Kernel, landmarks, pass one; sets the fitted attributes. Columns are kept if asked for and if they
-        fit.
+        fit. `announce` tells those who watch what it will take: else another fit has, of which it is a part.
         """
         machine = work.runtime.measured()
         task = self._task(work.source, machine)
         plan = clustering.plan_features(task, machine, work.scratch.url is not None, keep_columns)
-        work.reporter.emit(planned_passes(plan, work.source.shape[0]))
+        if announce:
+            work.reporter.emit(planned_passes(plan, work.source.shape[0]))
         for_landmarks, for_bandwidth = (
             np.random.default_rng(s) for s in seed_sequence(self.random_state).spawn(2)
         )

@@ -12,7 +12,7 @@ from ..block.tiles import compute_dtype
 from ..inputs import Input, InputError
 from ..kernels import Stationary
 from ..runtime import active_runtime
-from .base import kernel_of, positive_int
+from .base import kernel_of, machine_of, positive_int
 from .sketches import RowsFeatures, is_projection, sampling_of
 
 AUTO_LANDMARKS = 400
@@ -51,7 +51,7 @@ class NystromParameters(RowsFeatures):
         """
         source = self._described(X)
         runtime = active_runtime()
-        machine = runtime.measured() if machine is None else machine
+        machine = machine_of(machine)
         spools = self._scratch_url(runtime) is not None
         kept = source.kind == "numpy"
         return clustering.plan_features(self._task(source, machine), machine, spools, kept)
@@ -85,6 +85,7 @@ class NystromParameters(RowsFeatures):
             residence=source.residence(machine),
             sampling=sampling,
             projected=is_projection(sampling),
+            fetched=source.kind == "numpy",
         )
 
     def _beside(self, n: int) -> int:

@@ -108,7 +108,7 @@ class _Lines:
     """A line when a stage is over for the first time; one every few seconds about what goes on."""
 
     def __init__(self) -> None:
-        self._over: set[str] = set()
+        self._times: dict[str, list[float]] = {}  # how often each stage was over, and its seconds in all
         self._written = 0.0
         self._last = ""  # about an iteration, not written yet
         self._of = {"epochs": 0.0, "rounds": 0.0}
@@ -119,11 +119,14 @@ class _Lines:
             self._write(f"{event.estimator}: {sizes['rows']:.0f} rows of {sizes['columns']:.0f} columns")
         elif isinstance(event, Planned):
             self._of |= event.figures
-        elif isinstance(event, StageProgress) and event.stage not in self._over:
+        elif isinstance(event, StageProgress) and event.stage not in self._times:
             self._now_and_then(f"{event.stage}: {event.done} of {event.total} blocks")
-        elif isinstance(event, StageEnded) and event.stage not in self._over:
-            self._over.add(event.stage)
-            self._write(f"{event.stage}: {event.seconds:.2f} s")
+        elif isinstance(event, StageEnded):
+            times = self._times.setdefault(event.stage, [0, 0.0])
+            times[0] += 1
+            times[1] += event.seconds
+            if times[0] == 1:
+                self._write(f"{event.stage}: {event.seconds:.2f} s")
         elif isinstance(event, Iteration):
             self._iteration(event)
 
@@ -152,6 +155,10 @@ class _Lines:
 
     def close(self) -> None:
         """Write how it ended."""
+        for stage, (count, seconds) in self._times.items():
+            if count > 1:
+                self._write(f"{stage}: {count:.0f} times, {seconds:.2f} s in all")
+        self._times.clear()
         if self._last:
             self._write(self._last)
             self._last = ""

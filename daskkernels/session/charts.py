@@ -6,13 +6,13 @@ from typing import Any
 
 MOST_POINTS = 300  # of a curve; then every second one goes
 
-# Title, scale of y, what x counts, and the curves by the name of their figure.
-CHARTS: tuple[tuple[str, str, str, dict[str, str]], ...] = (
-    ("Residual (mean squared)", "log", "epoch", {"train_mse": "training", "validation_mse": "validation"}),
-    ("Validation error", "share", "epoch", {"validation_error": "wrong"}),
-    ("Movement of the centers", "log", "iteration", {"shift": "squared shift", "threshold": "stops below"}),
+# Title, scale of y, and the curves by the name of their figure; x counts epochs or iterations.
+CHARTS: tuple[tuple[str, str, dict[str, str]], ...] = (
+    ("Residual (mean squared)", "log", {"train_mse": "training", "validation_mse": "validation"}),
+    ("Validation error", "share", {"validation_error": "wrong"}),
+    ("Movement of the centers", "log", {"shift": "squared shift", "threshold": "stops below"}),
 )
-KNOWN = {name for _, _, _, curves in CHARTS for name in curves}
+KNOWN = {name for _, _, curves in CHARTS for name in curves}
 
 
 class Charts:
@@ -38,10 +38,10 @@ class Charts:
             if len(points) > MOST_POINTS:
                 del points[-2:0:-2]
 
-    def shown(self) -> list[dict[str, Any]]:
-        """The charts that have curves."""
+    def shown(self, x: str) -> list[dict[str, Any]]:
+        """The charts that have curves; `x` says what they are drawn against."""
         found = []
-        for title, scale, x, curves in CHARTS:
+        for title, scale, curves in CHARTS:
             series = [
                 {"name": shown, "points": self._curves[name]}
                 for name, shown in curves.items()

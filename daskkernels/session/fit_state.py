@@ -138,9 +138,8 @@ class FitState:
             if stage != self._stage.get("name") or "iterations" not in self._plan or count < 1:
                 return None, ""
             return max(0.0, (self._plan["iterations"] - count) * spent / count), "at most"
-        if "seconds" in self._plan:
-            return max(0.0, self._plan["seconds"] - (now - self._planned_at)), "about"
-        return None, ""
+        left = self._plan.get("seconds", 0.0) - (now - self._planned_at)
+        return (left, "about") if left > 0 else (None, "")
 
     def _rates_now(self, now: float) -> dict[str, float]:
         """As last measured, or of the present stage while nothing of it is over yet."""
@@ -174,6 +173,6 @@ class FitState:
             "left_is": manner,
             "rates": self._rates_now(present),
             "memory": self._memory | {"plan": self._plan.get("worker_bytes", 0)},
-            "charts": self._charts.shown(),
+            "charts": self._charts.shown("epoch" if "epochs" in self._plan else "iteration"),
             "stages": [[name, times, seconds] for name, (times, seconds) in self._times.items()],
         }

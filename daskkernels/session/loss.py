@@ -69,7 +69,8 @@ def _nobody(stage: str, graph: Mapping[Any, Any], error: NoWorkersError) -> str:
     if error.suspect is None:
         return f"{gone}: start workers, and fit again"
     where = _rows({error.suspect}, graph)
-    return f"{gone}, and {where} killed {error.deaths} workers: {_DEADLY}. Start workers, and fit again"
+    again = f"Start workers, and fit again; if it happens again, {_DEADLY}"
+    return f"{gone}, and {error.deaths} of them ended while {where} was at work. {again}"
 
 
 def _cancelled(stage: str, error: CancelledError) -> str:
@@ -79,9 +80,9 @@ def _cancelled(stage: str, error: CancelledError) -> str:
             f"{stage}: the cluster was restarted or closed during the fit, and forgot its blocks: fit again"
         )
     return (
-        f"{stage}: workers are gone that held blocks which exist nowhere else, or another client has "
-        "persisted them, whose blocks this one cannot use: fit from a store (dk.write_dataset), whose blocks "
-        "can be read again, or persist with this client"
+        f"{stage}: workers are gone that held blocks which exist nowhere else, the cluster was restarted, or "
+        "another client has persisted them, whose blocks this one cannot use: fit again, from a store "
+        "(dk.write_dataset), whose blocks can be read again, or persist with this client"
     )
 
 

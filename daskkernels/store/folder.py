@@ -8,10 +8,15 @@ from pathlib import Path
 
 from daskkernels.store.errors import NotADatasetError
 from daskkernels.store.location import Location
+from daskkernels.store.writer import refuse_inside
 
 
 def folder_url(path: str | os.PathLike[str]) -> str:
-    """The absolute folder or URL. Raises NotADatasetError for an empty path or the root of a file system."""
+    """The absolute folder or URL, to put groups into.
+
+    Raises NotADatasetError for an empty path or the root of a file system, ExistsError for a place that is,
+    or is in, a Zarr group.
+    """
     location, text = Location.of(path), os.fspath(path)
     if location.is_local and "://" not in text:
         real = Path(os.path.realpath(location.url))
@@ -20,6 +25,7 @@ def folder_url(path: str | os.PathLike[str]) -> str:
         root = not text.partition("://")[2].strip("/")
     if root:
         raise NotADatasetError(f"path {text!r} is the root of a file system: give a folder below it")
+    refuse_inside(Location(f"{location.url}/group"))
     return location.url
 
 

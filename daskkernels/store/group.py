@@ -15,7 +15,7 @@ from typing import Any
 import zarr
 
 from daskkernels.store import unfinished
-from daskkernels.store.dataset import checked_marks, digest_of, group_marks
+from daskkernels.store.dataset import DATASET, checked_marks, digest_of, group_marks
 from daskkernels.store.errors import ExistsError, StoreError
 from daskkernels.store.location import Location
 from daskkernels.store.marks import MARK
@@ -26,9 +26,12 @@ from daskkernels.store.writer import refuse_inside
 
 
 @contextlib.contextmanager
-def writing_group(path: str | os.PathLike[str], overwrite: bool) -> Iterator[str]:
-    """The URL to write a new group's arrays to; `complete_group` makes it count. Raises ExistsError."""
-    place = place_of(Location.of(path).resolved(), overwrite, None)
+def writing_group(path: str | os.PathLike[str], overwrite: bool, kind: str) -> Iterator[str]:
+    """The URL to write a new group's arrays to; `complete_group` makes it count. Raises ExistsError.
+
+    `overwrite` replaces a group of the same kind, and no other.
+    """
+    place = place_of(Location.of(path).resolved(), overwrite, None, kind)
     with writing(place, None, keep=False):
         yield place.target.url
 
@@ -80,32 +83,35 @@ class Place:
         return self.target != self.final
 
 
-def place_of(location: Location, overwrite: bool, request: Request | None) -> Place:
-    """At the path itself, or beside it when a dataset is to be replaced. Raises ExistsError."""
+def place_of(location: Location, overwrite: bool, request: Request | None, kind: str = DATASET) -> Place:
+    """At the path itself, or beside it when a group of this kind is to be replaced. Raises ExistsError."""
     before = None if request is None else request.progress_at(location)
     if before is not None:
         return Place(location, location, before, goes_on=True)
-    if not _may_write(location, overwrite):
+    if not _may_write(location, overwrite, kind):
         return Place(location, location, Progress())
     target = location.sibling(f"writing-{tag_of(request)}")
     before = None if request is None else request.progress_at(target)
     return Place(location, target, before or Progress(), goes_on=before is not None)
 
 
-def _may_write(location: Location, overwrite: bool) -> bool:
-    """Whether a dataset of ours has to be replaced. Raises ExistsError for anything else that is there."""
+def _may_write(location: Location, overwrite: bool, kind: str) -> bool:
+    """Whether a group of this kind has to be replaced. Raises ExistsError for anything else that is there."""
     refuse_inside(location)
     if not location.exists() or location.is_empty_folder():
         return False
     try:
-        group_marks(location)
+        marks = group_marks(location)
     except StoreError as error:
         raise ExistsError(
-            f"{location.url} exists and is not replaced, as it is not a daskkernels dataset"
+            f"{location.url} exists and is not replaced, as it is not a daskkernels {kind}"
         ) from error
+    found = marks.get("kind", DATASET)
+    if found != kind and marks.get("complete") is True:  # what was never finished has no kind yet
+        raise ExistsError(f"{location.url} exists and is not replaced, as it is not a {kind}, but a {found}")
     if not overwrite:
         other = unfinished.unfinished_at(location)
-        what = "the dataset" if other is None else f"an unfinished dataset (of {other.get('text')!r}) at"
+        what = f"the {kind}" if other is None else f"an unfinished {kind} (of {other.get('text')!r}) at"
         raise ExistsError(f"{what} {location.url} exists: pass overwrite=True to replace it")
     return True
 

@@ -60,7 +60,7 @@ def about(model: Any) -> str:
 def write_predictions(request: PredictRequest, data: dk.Dataset, model: Any) -> None:
     """Write `predictions`, and `decision` where it is wanted; an interrupted write leaves nothing."""
     names, codes = names_of(model), coded(model)
-    with writing_group(request.out, overwrite=False) as url:
+    with writing_group(request.out, overwrite=False, kind=KIND) as url:
         arrays = [ARRAY]
         if request.decision:
             arrays.append(DECISION)

@@ -59,7 +59,7 @@ def run(chosen: Experiment, sources: Sources, request: ReproduceRequest) -> list
     suffix = "-quick" if request.quick else ""
     table = Table(request.out / f"{chosen.name}{suffix}.csv", chosen)
     missing = [cell for cell in chosen.cells(request.quick) if not table.has(cell)]
-    with tqdm(missing, desc=chosen.name, unit="cell", disable=request.quiet or not missing) as bar:
+    with tqdm(missing, desc=chosen.name, unit="cell", disable=request.quiet or not missing or None) as bar:
         for cell in bar:
             bar.set_postfix_str(" ".join(map(str, cell.values())))
             table.add(cell, chosen.measure(cell, sources))

@@ -46,6 +46,15 @@ def test_before_anything_is_known(fits: Fits) -> None:
     assert (fit["outcome"], fit["left"], fit["rates"], fit["charts"]) == ("running", None, {}, [])
 
 
+def test_a_plan_that_has_run_out_promises_nothing(fits: Fits) -> None:
+    told(fits, "planned", 10.0, figures={"seconds": 2.0, "iterations": 5}, stages={})
+    assert (shown(fits, 11.0)["left"], shown(fits, 11.0)["left_is"]) == (1.0, "about")
+    assert (shown(fits, 13.0)["left"], shown(fits, 13.0)["left_is"]) == (None, "")
+    told(fits, "iteration", 13.0, stage="falkon-pass", iteration=1, figures={"train_mse": 0.5})
+    ((chart),) = shown(fits, 14.0)["charts"]
+    assert chart["x"] == "iteration"
+
+
 def test_epochs(fits: Fits) -> None:
     plan_epochs(fits)
     assert (shown(fits, 10.0)["left"], shown(fits, 10.0)["left_is"]) == (40.0, "about")
@@ -123,7 +132,7 @@ def test_curves_stay_short() -> None:
     charts = Charts()
     for number in range(10_000):
         charts.add({"shift": 1.0, "unknown": 2.0}, number)
-    ((curve,),) = (chart["series"] for chart in charts.shown())
+    ((curve,),) = (chart["series"] for chart in charts.shown("iteration"))
     assert len(curve["points"]) <= MOST_POINTS
     assert (curve["points"][0][0], curve["points"][-1][0]) == (0, 9999)
 
