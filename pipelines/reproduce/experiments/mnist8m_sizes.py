@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 K = 10
 ROWS, QUICK_ROWS = 8_100_000, 1_000_000
 LANDMARKS, QUICK_LANDMARKS = 1600, 400  # of the sweep over s
-SIZES = (10, 20, 40, 80, 160, 320)
+SIZES, QUICK_SIZES = (10, 20, 40, 80, 160, 320), (10, 63, 160)  # sqrt(kc) is 63 at c = 400
 BY_C = 20  # s of the sweep over c
 
 
@@ -27,7 +27,7 @@ def sweep(quick: bool) -> list[tuple[int, int]]:
     """Pairs (c, s): c at s = 20, then s at the largest c."""
     most = QUICK_LANDMARKS if quick else LANDMARKS
     by_c = [(c, BY_C) for c in (25, 100, 400, 1600) if c <= most]
-    by_s = [(most, s) for s in SIZES if s <= most // 2]
+    by_s = [(most, s) for s in (QUICK_SIZES if quick else SIZES) if s <= most // 2]
     return list(dict.fromkeys(by_c + by_s))
 
 
@@ -36,7 +36,7 @@ def cells(quick: bool) -> list[Cell]:
     rows = QUICK_ROWS if quick else ROWS
     return [
         {"rows": rows, "c": c, "s": s, "seed": seed}
-        for seed in range(2 if quick else 20)
+        for seed in range(1 if quick else 20)
         for c, s in sweep(quick)
     ]
 
@@ -74,9 +74,14 @@ def claims(rows: pd.DataFrame) -> list[Claim]:
     shown_s = ", ".join(f"s={s} {nmi:.3f}" for s, nmi in by_s.items())
     return [
         Claim(
-            "Larger c gives a higher NMI, and a steadier one",
+            "Larger c gives a higher NMI",
             bool(by_c["mean"].is_monotonic_increasing),
             f"s = {BY_C}: {shown_c}",
+        ),
+        Claim(
+            "A larger c gives a steadier NMI",
+            None if by_c["std"].isna().any() else bool(by_c["std"].iloc[-1] < by_c["std"].iloc[0]),
+            "one seed" if by_c["std"].isna().any() else shown_c,
         ),
         Claim("s = k is too small", bool(by_s.iloc[0] < by_s.max() - 0.005), f"c = {most}: {shown_s}"),
         Claim(
