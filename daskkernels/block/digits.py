@@ -16,8 +16,8 @@ from .draw import stream_keys, uniforms
 
 SIDE = 28  # pixels; an image is a row of SIDE * SIDE bytes
 FIELDS = 4096  # displacement fields, drawn once
-# Deformations as small as leave kernel k-means what it finds in the published MNIST8M: its NMI with the digits
-# is .38 at c = 100, s = 20 and .38 to .40 at c = 400, s = 80 (120 000 rows), published .383 and .410.
+# Deformations as small as leave kernel k-means what it finds in the published MNIST8M: its NMI with the
+# digits is .38 at c = 100, s = 20 and .38 to .40 at c = 400, s = 80 (120 000 rows), published .383 and .410.
 SHIFT = 1  # whole pixels, at most, in each direction: drawn for every row
 ROTATION = np.deg2rad(4.0)  # at most
 STRETCH = 0.04  # at most, of each axis; the shear is as large
