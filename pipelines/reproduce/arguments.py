@@ -9,7 +9,7 @@ from typing import Any
 
 from pipelines.session_options import path
 
-WITHOUT_PEERS = (
+PAPERS = (
     "figure2",
     "figure3",
     "figure4",
@@ -20,22 +20,18 @@ WITHOUT_PEERS = (
     "eigenpro-figure3",
     "eigenpro-table3",
     "eigenpro-readme",
-    "sketches",
-    "step-size",
-    "exact-rounds",
-    "round-size",
-    "trace-error",
 )
-PEERS = ("peers", "peer-sizes")  # need the extra `peers`, and are asked for by name
-NAMES = WITHOUT_PEERS + PEERS
+FINDINGS = ("sketches", "step-size", "exact-rounds", "round-size", "trace-error")
+PEERS = ("peers", "peer-sizes")  # need the extra `peers`
+NAMES = PAPERS + FINDINGS + PEERS
+GROUPS = {"all": PAPERS, "findings": FINDINGS}
 ABOUT = (
     "The papers' experiments: a tidy CSV, a plot beside the papers' values, and a verdict for each claim. A "
     "run that was interrupted goes on where it was."
 )
 EPILOG = (
     "figure2 to table6 are of Wang, Gittens, Mahoney (JMLR 2019), eigenpro-* of Ma, Belkin (MLSys 2019), "
-    "the others are our own; peers and peer-sizes compare with other packages (extra `peers`), not part of "
-    "all; "
+    "the findings are our own; peers and peer-sizes compare with other packages (extra `peers`); "
     "exit codes: 0 done, 2 wrong input, 130 interrupted"
 )
 
@@ -61,9 +57,9 @@ def add_parser(commands: Any) -> None:
     reproduce.add_argument(
         "names",
         nargs="+",
-        choices=[*NAMES, "all"],
+        choices=[*NAMES, *GROUPS],
         metavar="NAME",
-        help=f"{', '.join(NAMES)}, or all: the first {len(WITHOUT_PEERS)}",
+        help=f"{', '.join(NAMES)}; all: the papers' {len(PAPERS)}; findings: {', '.join(FINDINGS)}",
     )
     reproduce.add_argument("--out", type=path, required=True, metavar="DIR", help="folder of the results")
     reproduce.add_argument(
@@ -82,7 +78,7 @@ def add_parser(commands: Any) -> None:
 
 def reproduce_request(arguments: argparse.Namespace, command: str) -> ReproduceRequest:
     """What was asked for."""
-    names = [name for given in arguments.names for name in (WITHOUT_PEERS if given == "all" else (given,))]
+    names = [name for given in arguments.names for name in GROUPS.get(given, (given,))]
     return ReproduceRequest(
         tuple(dict.fromkeys(names)),
         arguments.out,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -72,13 +73,20 @@ def claims(rows: pd.DataFrame) -> list[Claim]:
 
 
 def _near(found: pd.DataFrame) -> Claim:
+    """Relative to the Nyström method at the largest c: the published scale of the columns is not known."""
+    best = {data: found["columns"].get((data, "nystrom", MULTIPLES[-1]), np.nan) for data in SETS}
     off = {
-        f"{data} {method} c={m}k": found["columns"].get((data, method, m), np.nan) / value - 1
+        f"{data} {method} c={m}k": found["columns"].get((data, method, m), np.nan) / best[data]
+        - value / FIGURE5[data, "nystrom"][-1]
         for (data, method), values in FIGURE5.items()
         for m, value in zip(MULTIPLES, values, strict=True)
     }
-    text = f"The median objective of eq. 6 is within {NEAR:.0%} of the published one"
-    return near(text, off, NEAR, "+.1%", " medians")
+    text = f"The objective of eq. 6 relative to the best is within {NEAR:.0%} of the published one"
+    claim = near(text, off, NEAR, "+.1%", " medians")
+    scales = ", ".join(f"{data} {FIGURE5[data, 'nystrom'][-1] / value:.2f}" for data, value in best.items())
+    return replace(
+        claim, evidence=f"{claim.evidence}; the published values themselves are {scales} times ours"
+    )
 
 
 def _ordered(found: pd.DataFrame) -> Claim:
