@@ -69,7 +69,10 @@ MAY_IMPORT: dict[str, set[str]] = {
 }
 # What only one layer of the library may touch is closed to the programs around it as well.
 NOT_IN_PROGRAMS = {"zarr", "distributed", "cupy"}
-PEERS = {"pipelines/bench/store.py": {"zarr"}}  # what a bench measures the library against
+PEERS = {  # what is measured against the library, or counts what it does
+    "pipelines/bench/store.py": {"zarr"},
+    "pipelines/reproduce/experiments/round_sizes.py": {"distributed"},
+}
 LAZY = {
     "bokeh",
     "cupy",
