@@ -55,7 +55,8 @@ def test_epochs_and_rounds(client: Client) -> None:
     model = dk.EigenProClassifier(max_epochs=2, round_size=1000, n_subsamples=200, random_state=0)
     model.fit(X, Y, validation=(X[:300], Y[:300]))
     found = records(client)
-    (planned,) = (record["figures"] for record in found if record["event"] == "planned")
+    before, planned = (record["figures"] for record in found if record["event"] == "planned")
+    assert "epochs" not in before  # of the whole fit, while it is set up
     assert planned["epochs"] == 2
     assert planned["epoch_rows"] == 3000
     assert planned["flops"] == pytest.approx(2 * model.plan_.rounds.epoch_flops)

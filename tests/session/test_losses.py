@@ -127,7 +127,7 @@ def test_rows_that_another_client_persisted(small: Client) -> None:
     with Client(small.cluster, set_as_default=False) as other:
         lazy = other.persist(da.from_array(X, chunks=1000))
         wait(lazy)
-    with pytest.raises(WorkersLostError, match=r"exist nowhere else, or another client.*persist with this"):
+    with pytest.raises(WorkersLostError, match=r"exist nowhere else, .* another client.*persist with this"):
         dk.Standardize().fit(lazy)
 
 
