@@ -53,6 +53,7 @@ def test_wrong_arguments(argv: list[str], capsys: pytest.CaptureFixture[str]) ->
     assert error.count("\n") == 1
 
 
+@pytest.mark.slow  # .ci/run gives the same command
 def test_demo(tmp_path: Path) -> None:
     out = tmp_path / "demo"
     done = subprocess.run(

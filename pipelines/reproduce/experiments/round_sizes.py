@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 ROWS, QUICK_ROWS = 100_000, 8192
-SIZES = (512, 1024, 2048, 4096, 8192)
+SIZES = (1024, 2048, 4096, 8192)
 SIGMA = 5.0
 EPOCHS = (1, 3)  # what the longer fit has more is of its epochs
 
