@@ -70,7 +70,7 @@ def _nobody(stage: str, graph: Mapping[Any, Any], error: NoWorkersError) -> str:
         return f"{gone}: start workers, and fit again"
     where = _rows({error.suspect}, graph)
     again = f"Start workers, and fit again; if it happens again, {_DEADLY}"
-    return f"{gone}, and {error.deaths} of them ended while {where} was at work. {again}"
+    return f"{gone}, and {where} killed {error.deaths} workers, or was at work when they ended. {again}"
 
 
 def _cancelled(stage: str, error: CancelledError) -> str:
