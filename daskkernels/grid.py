@@ -85,6 +85,10 @@ class Grid:
             step -= TILE_ROWS
         return step
 
+    def largest_share(self, total: float, workers: int) -> int:
+        """What of a total over all blocks the worker with most blocks has: of three blocks on two, two thirds."""
+        return int(total * -(-self.n_blocks // workers) / self.n_blocks)
+
     def merged(self, factor: int) -> Grid:
         """The grid of `factor` neighbouring blocks taken as one."""
         return Grid(self.n_rows, self.block_rows * factor)

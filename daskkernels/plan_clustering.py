@@ -246,7 +246,7 @@ def _checked(
 ) -> Plan:
     """The plan, or PlanError when one worker cannot hold what its threads need at the same time."""
     per_worker = machine.base + operand_bytes(task) + machine.threads * working_bytes(task)
-    peak = per_worker + held // machine.workers
+    peak = per_worker + task.grid.largest_share(held, machine.workers)
     labels = task.n * 4 if task.fetched else min(task.n * 4, FETCHED_BYTES)
     client = task.c**2 * 8 * 5 + task.rank**2 * 8 * 4 + labels
     if per_worker > machine.memory * 0.8:

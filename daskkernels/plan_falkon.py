@@ -137,7 +137,7 @@ def _base(task: FalkonTask, machine: Machine, kept: bool) -> int:
 def _peak(task: FalkonTask, machine: Machine, kept: bool) -> int:
     """Predicted bytes of one worker process, all of it."""
     held = task.held(kept) + (task.kernel_bytes if kept else 0)
-    return _base(task, machine, kept) + int(held) // machine.workers
+    return _base(task, machine, kept) + task.grid.largest_share(held, machine.workers)
 
 
 def _preconditioner(task: FalkonTask, machine: Machine) -> Step:

@@ -99,7 +99,7 @@ def plan_products(task: ProductTask, machine: Machine, scratch: bool) -> Plan:
         "X": described_residence(task.residence),
     }
     held = x_held + (task.held_bytes if in_memory else 0)
-    peak = per_worker + held // machine.workers
+    peak = per_worker + task.grid.largest_share(held, machine.workers)
     client = 8 * task.c**2 * 6 + min(task.n * task.s * 8, 64 * 2**20)
     storage: Storage = "memory" if in_memory else "scratch"
     keep = in_memory and task.held_bytes + 8 * task.n * task.c <= room  # a projection, made once

@@ -80,11 +80,12 @@ def plan_rounds(task: RoundTask, machine: Machine, given: int | None = None) -> 
     strip = max(TILE_ROWS // 4, -(-size // (2 * machine.cores)), -(-size // max(1, task.grid.n_blocks // 8)))
     rounds = -(-task.n // size)
     kept = _tile_bytes(task, tiles) if tiles else 0
+    share = task.grid.largest_share(kept, machine.workers)
     return RoundPlan(
         round_size=size,
         strip_rows=strip,
         rounds_a_group=max(1, min(rounds, GROUP_ROUNDS, GROUP_TASKS // tasks)),
-        worker_bytes=machine.base + _bytes(task, size, machine) + kept // machine.workers,
+        worker_bytes=machine.base + _bytes(task, size, machine) + share,
         epoch_seconds=_epoch_seconds(task, machine, fixed, size, tiles),
         epoch_flops=_epoch_flops(task, size, tiles),
         tasks_a_round=tasks + -(-size // strip),
