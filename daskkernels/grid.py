@@ -86,7 +86,7 @@ class Grid:
         return step
 
     def largest_share(self, total: float, workers: int) -> int:
-        """What of a total over all blocks the worker with most blocks has: of three blocks on two, two thirds."""
+        """What the worker with most blocks has of a total: of three blocks on two workers two thirds."""
         return int(total * -(-self.n_blocks // workers) / self.n_blocks)
 
     def merged(self, factor: int) -> Grid:

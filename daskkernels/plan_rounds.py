@@ -59,6 +59,7 @@ class RoundPlan:
     rounds_a_group: int
     worker_bytes: int  # predicted peak of one worker process
     epoch_seconds: float  # predicted
+    waiting_seconds: float  # of them, what its rounds take besides arithmetic and reading
     epoch_flops: float
     tasks_a_round: int
     tiles: str | None = None  # the type that kernel values are kept in, so that they are computed once
@@ -79,6 +80,7 @@ def plan_rounds(task: RoundTask, machine: Machine, given: int | None = None) -> 
     size = _round_size(task, machine, fixed, given, tiles)
     strip = max(TILE_ROWS // 4, -(-size // (2 * machine.cores)), -(-size // max(1, task.grid.n_blocks // 8)))
     rounds = -(-task.n // size)
+    waiting = _waiting_seconds(task, machine, fixed, size)
     kept = _tile_bytes(task, tiles) if tiles else 0
     share = task.grid.largest_share(kept, machine.workers)
     return RoundPlan(
@@ -86,7 +88,8 @@ def plan_rounds(task: RoundTask, machine: Machine, given: int | None = None) -> 
         strip_rows=strip,
         rounds_a_group=max(1, min(rounds, GROUP_ROUNDS, GROUP_TASKS // tasks)),
         worker_bytes=machine.base + _bytes(task, size, machine) + share,
-        epoch_seconds=_epoch_seconds(task, machine, fixed, size, tiles),
+        epoch_seconds=_working_seconds(task, machine, size, tiles) + waiting,
+        waiting_seconds=waiting,
         epoch_flops=_epoch_flops(task, size, tiles),
         tasks_a_round=tasks + -(-size // strip),
         tiles=tiles,
@@ -175,16 +178,19 @@ def _epoch_flops(task: RoundTask, size: int, tiles: str | None) -> float:
     return 2.0 * n * n * width + n * size * task.d + 2.0 * n * task.s * (task.d + task.p)
 
 
-def _epoch_seconds(task: RoundTask, machine: Machine, fixed: float, size: int, tiles: str | None) -> float:
-    """Predicted seconds of an epoch: products with all rows, or values that are gathered."""
-    rate, rounds = _rate(machine, task.width), -(-task.n // size)
-    read = rounds * task.streamed * task.n * task.d * task.stored / machine.read_rate
-    solving = _solve_flops(task, size) * machine.cores / (rate / KERNEL_EFFICIENCY * SOLVE_EFFICIENCY)
-    alone = rounds * (fixed + ROUND_SECONDS + solving)
+def _waiting_seconds(task: RoundTask, machine: Machine, fixed: float, size: int) -> float:
+    """Predicted seconds of an epoch in which its batches are solved, or the scheduler works."""
+    rate = machine.gflops * 1e9 * 4 / task.width * SOLVE_EFFICIENCY / machine.cores
+    return -(-task.n // size) * (fixed + ROUND_SECONDS + _solve_flops(task, size) / rate)
+
+
+def _working_seconds(task: RoundTask, machine: Machine, size: int, tiles: str | None) -> float:
+    """The others: products with all rows, or values that are gathered."""
+    read = -(-task.n // size) * task.streamed * task.n * task.d * task.stored / machine.read_rate
     if tiles:
-        weighted = _epoch_flops(task, size, tiles) / (rate / KERNEL_EFFICIENCY * KEPT_EFFICIENCY)
-        return task.n**2 * GATHERED / machine.cores + weighted + read + alone
-    return max(_pair_seconds(task, machine, size), read) + alone
+        rate = machine.gflops * 1e9 * 4 / task.width * KEPT_EFFICIENCY
+        return task.n**2 * GATHERED / machine.cores + _epoch_flops(task, size, tiles) / rate + read
+    return max(_pair_seconds(task, machine, size), read)
 
 
 def _pair_seconds(task: RoundTask, machine: Machine, size: int) -> float:

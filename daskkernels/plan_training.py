@@ -30,7 +30,7 @@ MOST_MEMORY = 0.9  # of a worker: Dask pauses it, and gives it up, above
 LANCZOS = 130  # products with t x t in search of the directions
 LANCZOS_VALUE = 16.0  # operations as long as such a product takes for a value: memory is what it waits for
 DIRECTION_VALUE = 5.0  # times as long as the map: float64 values between single rows, made symmetric
-FIRST_EPOCH = 0.45  # of it is free: rows that have not been met yet have no weight
+FIRST_EPOCH = 0.45  # of its work is free: rows that have not been met yet have no weight
 
 
 @dataclass(frozen=True)
@@ -125,8 +125,9 @@ def _epochs(task: TrainingTask, rounds: RoundPlan, machine: Machine) -> Step:
     sizes, count = task.rounds, -(-task.rounds.n // rounds.round_size) * task.epochs
     read = sizes.streamed * sizes.n * sizes.d * sizes.stored * count
     sent = float(count) * round_bytes(sizes, machine, rounds.round_size)
-    whole = task.epochs if rounds.tiles else max(0.0, task.epochs - FIRST_EPOCH)
-    seconds = rounds.epoch_seconds * whole + sent / machine.link_rate
+    free = 0.0 if rounds.tiles else min(task.epochs, FIRST_EPOCH)
+    seconds = task.epochs * rounds.epoch_seconds - free * (rounds.epoch_seconds - rounds.waiting_seconds)
+    seconds += sent / machine.link_rate
     return Step(
         "eigenpro-predict",
         count,
