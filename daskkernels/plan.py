@@ -23,7 +23,7 @@ _RESIDENCES = {
 
 MANAGED_SHARE = 0.5  # of a worker's limit: Dask moves data to disk at 60 % and pauses the worker at 80 %
 X_SHARE = 0.7  # of the managed memory, for X that is not stored
-PASS_SECONDS = 0.03  # that the client takes for a pass over worker processes
+PASS_SECONDS = 0.05  # that the client takes for a pass over worker processes
 KERNEL_EFFICIENCY = 0.75  # of the machine's matrix product rate, over a whole pass
 CORE_GFLOPS = 100.0  # of a core of the client, at most
 DENSE_EFFICIENCY = 0.33  # of one core's float32 rate: float64 algebra
