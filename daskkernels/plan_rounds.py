@@ -14,7 +14,8 @@ from .plan import KERNEL_EFFICIENCY, Machine, PlanError
 from .units import show_bytes
 
 OVERHEAD = 0.05  # of a round's arithmetic, that reading the rows may take
-ROUND_SHARE = 0.25  # of a worker's memory for one round's matrices
+ROUND_SHARE = 0.5  # of a worker's memory for rounds and the bare process, whatever it holds besides
+WORKING_SHARE = 0.7  # for all of them: Dask would move data to disk from here on
 MOST_ROUND = 8192  # rows: the square of more takes memory and gains nothing
 KEPT_ROUND = 4096  # rows at least where kernel values are kept: gathering more at a time is cheaper
 KEPT_SHARE = 0.8  # of the managed memory, for kernel values that are kept
@@ -124,12 +125,12 @@ def _round_size(task: RoundTask, machine: Machine, fixed: float, given: int | No
     if task.streamed:  # 2 n M (d + l) / rate must be long against n d stored / read_rate
         seconds = task.streamed * task.d * task.stored / machine.read_rate
         best = max(best, seconds * rate / (2 * OVERHEAD * width))
-    room = _fits(task, machine)
+    room = _fits(task, machine, tiles)
     if room < task.m:
         raise PlanError(
             f"batch_size={task.m} at {task.d} columns needs {show_bytes(_bytes(task, task.m, machine))} a "
-            f"worker beside the {show_bytes(machine.base)} of the bare process, over half of its "
-            f"{show_bytes(machine.memory)}: raise memory_limit or lower batch_size"
+            f"worker beside the {show_bytes(machine.base)} of the bare process and the rows it holds, over "
+            f"{WORKING_SHARE:.0%} of its {show_bytes(machine.memory)}: raise memory_limit or lower batch_size"
         )
     least = KEPT_ROUND if tiles else TILE_ROWS
     wanted = given or int(min(max(best, least), MOST_ROUND))
@@ -242,9 +243,13 @@ def _bytes(task: RoundTask, size: int, machine: Machine) -> int:
     return 2 * (local + rows) + share + block + setup
 
 
-def _fits(task: RoundTask, machine: Machine) -> int:
-    """The largest round that fits the memory set aside for it."""
-    room = max(0, int(machine.memory * 2 * ROUND_SHARE) - machine.base)
+def _fits(task: RoundTask, machine: Machine, tiles: str | None) -> int:
+    """The largest round that fits the memory set aside for it, or what the rows leave of it."""
+    room = int(machine.memory * ROUND_SHARE) - machine.base
+    if not tiles:
+        rows = task.n * ((1.0 - task.streamed) * task.d * task.stored + 2 * task.outputs * 8)
+        held = task.grid.largest_share(rows, machine.workers)
+        room = max(room, int(machine.memory * WORKING_SHARE) - machine.base - held)
     low, high = 0, max(MOST_ROUND, task.m)
     while low < high:
         middle = (low + high + 1) // 2

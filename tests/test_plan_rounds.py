@@ -59,7 +59,7 @@ def test_reading_makes_rounds_longer() -> None:
 
 def test_little_memory() -> None:
     """Shorter rounds first, then a refusal that names what to change."""
-    sizes = [plan_rounds(TASK, replace(LAPTOP, memory=int(g * GIB)), 8000).round_size for g in (16, 2, 1)]
+    sizes = [plan_rounds(TASK, replace(LAPTOP, memory=int(g * GIB)), 8000).round_size for g in (16, 2, 0.6)]
     assert sizes == sorted(sizes, reverse=True)
     assert sizes[-1] < 8000
     with pytest.raises(PlanError, match=r"batch_size=250.*memory_limit"):

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import daskkernels as dk
+from pipelines.reproduce.axes import logarithmic
 from pipelines.reproduce.records import Cell, Claim, Experiment
 from pipelines.reproduce.sources import Sources
 
@@ -105,9 +106,8 @@ def draw(rows: pd.DataFrame, figure: Figure) -> None:
         by = part.groupby("m")["batches"].median()
         axes.plot(by.index, by, "o-", color=COLOURS[method], label=method)
         axes.axvline(part["critical"].median(), color=COLOURS[method], ls=":", label=f"m* of {method}")
-    axes.set(
-        xscale="log", yscale="log", xlabel="batch size m", ylabel=f"batches until the residual is {GOAL}"
-    )
+    axes.set(xlabel="batch size m", ylabel=f"batches until the residual is {GOAL}")
+    logarithmic(axes, x=rows["m"], y=True)
     axes.legend()
 
 

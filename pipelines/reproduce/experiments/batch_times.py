@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import daskkernels as dk
+from pipelines.reproduce.axes import legend_below, logarithmic
 from pipelines.reproduce.records import Cell, Claim, Experiment
 from pipelines.reproduce.sources import Sources
 
@@ -91,8 +92,9 @@ def draw(rows: pd.DataFrame, figure: Figure) -> None:
             by = part.groupby("m")["seconds"].median()
             label = f"{method}, {'exact rounds' if rounds == 'exact' else 'a batch at a time'}"
             axes.plot(by.index, by, f"o{style}", color=f"C{number}", label=label)
-    axes.set(xscale="log", yscale="log", xlabel="batch size m", ylabel="seconds of an epoch")
-    axes.legend(fontsize="small")
+    axes.set(xlabel="batch size m", ylabel="seconds of an epoch")
+    logarithmic(axes, x=rows["m"], y=True)
+    legend_below(figure, axes, 3)
 
 
 EXPERIMENT = Experiment(

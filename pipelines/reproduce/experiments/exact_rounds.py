@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import daskkernels as dk
+from pipelines.reproduce.axes import logarithmic
 from pipelines.reproduce.records import Cell, Claim, Experiment
 from pipelines.reproduce.sources import Sources
 
@@ -91,7 +92,8 @@ def draw(rows: pd.DataFrame, figure: Figure) -> None:
         axes.plot(rows["m"], rows[error], ".", ms=3, color=f"C{number}")
     axes.axvline(by["critical"].mean(), color="k", ls=":", label="critical batch size")
     axes.axvline(by["critical"].mean() / 4, color="k", ls="--", lw=0.8, label="a quarter of it: the default")
-    axes.set(xscale="log", xlabel="batch size m", ylabel="test error in percent")
+    axes.set(xlabel="batch size m", ylabel="test error in percent")
+    logarithmic(axes, x=by.index)
     axes.legend(fontsize="small")
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pipelines.reproduce.axes import legend_below, logarithmic, published
 from pipelines.reproduce.clustering import STARTS, clustered
 from pipelines.reproduce.published import FIGURE4, MULTIPLES
 from pipelines.reproduce.records import Cell, Claim, Experiment, near
@@ -136,7 +137,7 @@ def _small_s(found: pd.Series) -> Claim:
 def draw(rows: pd.DataFrame, figure: Figure) -> None:
     """A panel for each data set: our medians and middle half, the paper's values as crosses."""
     sets = [name for name in SETS if name in set(rows["data"])]
-    figure.set_size_inches(4.5 * len(sets), 4)
+    figure.set_size_inches(4.5 * len(sets), 4.5)
     for axes, data in zip(np.atleast_1d(figure.subplots(1, len(sets))), sets, strict=True):
         for (method, rule), part in rows[rows["data"] == data].groupby(["method", "rule"]):
             by = part.groupby("multiple")["nmi"]
@@ -148,10 +149,10 @@ def draw(rows: pd.DataFrame, figure: Figure) -> None:
             )
             if (data, method, rule) in FIGURE4:
                 axes.plot(MULTIPLES, FIGURE4[data, method, rule], "x", color=colour)
-        axes.set(xscale="log", xlabel="c / k", ylabel="NMI", title=data, xticks=MULTIPLES)
-        axes.set_xticklabels(map(str, MULTIPLES))
-        axes.minorticks_off()
-    axes.legend(fontsize="small")
+        axes.set(xlabel="c / k", ylabel="NMI", title=data)
+        logarithmic(axes, x=MULTIPLES)
+    published(axes)
+    legend_below(figure, axes)
 
 
 EXPERIMENT = Experiment(

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from daskkernels.kernels import Gaussian
+from pipelines.reproduce.axes import legend_below, logarithmic, published
 from pipelines.reproduce.clustering import STARTS, clustered
 from pipelines.reproduce.experiments.maps_nmi import COLOURS, size
 from pipelines.reproduce.published import FIGURE5, MULTIPLES
@@ -122,7 +123,7 @@ def _bound(rows: pd.DataFrame) -> Claim:
 def draw(rows: pd.DataFrame, figure: Figure) -> None:
     """A panel for each data set: our medians, the paper's values as crosses, the exact solution as a line."""
     sets = [name for name in SETS if name in set(rows["data"])]
-    figure.set_size_inches(4.5 * len(sets), 4)
+    figure.set_size_inches(4.5 * len(sets), 4.5)
     for axes, data in zip(np.atleast_1d(figure.subplots(1, len(sets))), sets, strict=True):
         here = rows[rows["data"] == data]
         for method, colour in COLOURS.items():
@@ -132,10 +133,10 @@ def draw(rows: pd.DataFrame, figure: Figure) -> None:
         exact = here[here["method"] == "exact"]["columns"]
         if len(exact):
             axes.axhline(exact.min(), color="0.5", ls=":", label="exact kernel k-means")
-        axes.set(xscale="log", yscale="log", xlabel="c / k", ylabel="objective (eq. 6)", title=data)
-        axes.set_xticks(MULTIPLES, map(str, MULTIPLES))
-        axes.minorticks_off()
-    axes.legend(fontsize="small")
+        axes.set(xlabel="c / k", ylabel="objective (eq. 6)", title=data)
+        logarithmic(axes, x=MULTIPLES, y=True)
+    published(axes)
+    legend_below(figure, axes, 5)
 
 
 EXPERIMENT = Experiment(

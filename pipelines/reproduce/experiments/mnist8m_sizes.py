@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import daskkernels as dk
 from daskkernels.metrics import normalized_mutual_info
+from pipelines.reproduce.axes import logarithmic
 from pipelines.reproduce.published import FIGURE2, TABLE5
 from pipelines.reproduce.records import Cell, Claim, Experiment
 from pipelines.reproduce.sources import Sources
@@ -108,7 +109,7 @@ def draw(rows: pd.DataFrame, figure: Figure) -> None:
     ):
         by = part.groupby(name)["nmi"]
         axes.errorbar(by.mean().index, by.mean(), by.std().fillna(0), fmt="o-", capsize=3, label="ours")
-        axes.set(xscale="log", xlabel=name, ylabel="NMI")
+        axes.set(xlabel=name, ylabel="NMI")
     published = {c: values[0] for (s, c), values in TABLE5.items() if s == BY_C}
     left.plot(
         list(published), list(published.values()), "x", color="C1", label="published (8.1 million rows)"
@@ -116,7 +117,10 @@ def draw(rows: pd.DataFrame, figure: Figure) -> None:
     right.plot(list(FIGURE2), list(FIGURE2.values()), "x", color="C1", label="published (c = 1600)")
     left.set_title(f"s = {BY_C}")
     right.set_title(f"c = {most}")
-    right.legend(fontsize="small")
+    logarithmic(left, x=set(rows["c"]) | {c for s, c in TABLE5 if s == BY_C})
+    logarithmic(right, x=set(rows["s"]) | set(FIGURE2))
+    for axes in (left, right):
+        axes.legend(fontsize="small", loc="lower right")
 
 
 EXPERIMENT = Experiment(

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pipelines.reproduce.axes import legend_below
 from pipelines.reproduce.experiments.mnist8m_sizes import QUICK_ROWS, ROWS, fit
 from pipelines.reproduce.published import TABLE5
 from pipelines.reproduce.records import Cell, Claim, Experiment
@@ -91,8 +92,8 @@ def draw(rows: pd.DataFrame, figure: Figure) -> None:
             )
             bottom += height
     axes.set_xticks(places, [f"s={s}\nc={c}" for s, c in found.index])
-    axes.set(ylabel="seconds", yscale="log")
-    axes.legend(fontsize="x-small")
+    axes.set(ylabel="seconds")
+    legend_below(figure, axes, 2)
 
 
 EXPERIMENT = Experiment(

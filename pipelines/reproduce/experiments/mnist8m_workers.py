@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from dask.system import cpu_count
 
 from pipelines.connection import quiet_client
+from pipelines.reproduce.axes import logarithmic
 from pipelines.reproduce.experiments.mnist8m_sizes import QUICK_ROWS, ROWS, fit
 from pipelines.reproduce.published import TABLE6
 from pipelines.reproduce.records import Cell, Claim, Experiment
@@ -74,7 +75,8 @@ def draw(rows: pd.DataFrame, figure: Figure) -> None:
     axes.plot(
         list(TABLE6), list(TABLE6.values()), "x", label="published, nodes of 32 cores, 8.1 million rows"
     )
-    axes.set(xscale="log", yscale="log", xlabel="workers", ylabel="seconds")
+    axes.set(xlabel="workers", ylabel="seconds")
+    logarithmic(axes, x={*seconds.index, *TABLE6}, y=True)
     axes.legend(fontsize="small")
 
 

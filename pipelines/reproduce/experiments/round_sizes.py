@@ -13,6 +13,7 @@ import daskkernels as dk
 from daskkernels.estimators import training
 from pipelines.bench.setup import chunk_files
 from pipelines.connection import quiet_client
+from pipelines.reproduce.axes import logarithmic
 from pipelines.reproduce.records import Cell, Claim, Experiment
 from pipelines.reproduce.sources import Sources
 
@@ -122,10 +123,11 @@ def draw(rows: pd.DataFrame, figure: Figure) -> None:
     left, right = figure.subplots(1, 2)
     left.plot(by.index, by["read_mb"], "o-", label="read from the store")
     left.plot(by.index, by["stored_mb"] * by["rounds"], "k:", label="a pass for each round")
-    left.set(xscale="log", yscale="log", xlabel="rows of a round, M", ylabel="MB read in an epoch")
+    left.set(xlabel="rows of a round, M", ylabel="MB read in an epoch")
     right.plot(by.index, by["tasks"], "o-", label="tasks of the scheduler")
-    right.set(xscale="log", yscale="log", xlabel="rows of a round, M", ylabel="tasks of an epoch")
+    right.set(xlabel="rows of a round, M", ylabel="tasks of an epoch")
     for axes in (left, right):
+        logarithmic(axes, x=by.index, y=True)
         axes.legend(fontsize="small")
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import daskkernels as dk
+from pipelines.reproduce.axes import logarithmic
 from pipelines.reproduce.records import Cell, Claim, Experiment
 from pipelines.reproduce.sources import Sources
 
@@ -94,7 +95,8 @@ def draw(rows: pd.DataFrame, figure: Figure) -> None:
             by = part.groupby("c")["trace_error"].median()
             style = "o-" if name in ROWS else "s--"
             axes.plot(by.index, by, style, ms=4, color=f"C{number}", label=name)
-        axes.set(xscale="log", yscale="log", xlabel="c", ylabel="trace error", title=data)
+        axes.set(xlabel="c", ylabel="trace error", title=data)
+        logarithmic(axes, x=rows["c"], y=True)
     axes.legend(fontsize="small")
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pipelines.reproduce.axes import legend_below, logarithmic, published
 from pipelines.reproduce.clustering import STARTS, clustered
 from pipelines.reproduce.published import FIGURE3
 from pipelines.reproduce.records import Cell, Claim, Experiment, near
@@ -156,9 +157,12 @@ def draw(rows: pd.DataFrame, figure: Figure) -> None:
                 axes.plot(x, by["nmi"], styles[factor] + "o", ms=3, color=COLOURS[method], label=label)
         for method, colour in COLOURS.items():
             line[0].plot((MULTIPLES[0], MULTIPLES[-1]), FIGURE3[data, method], "x", color=colour)
-        line[0].set(xscale="log", xlabel="c / k", ylabel="NMI", title=data)
-        line[1].set(xscale="log", xlabel="seconds without k-means", title=data)
-    line[1].legend(fontsize="x-small")
+        line[0].set(xlabel="c / k", ylabel="NMI", title=data)
+        logarithmic(line[0], x=MULTIPLES)
+        line[1].set(xlabel="seconds without k-means", title=data)
+        logarithmic(line[1], x=True)
+    published(line[1])
+    legend_below(figure, line[1], 3)
 
 
 EXPERIMENT = Experiment(

@@ -137,9 +137,9 @@ def draw(rows: pd.DataFrame, figure: Figure) -> None:
     places = np.arange(len(by))
     left.bar(places - 0.2, by["assumed"], 0.38, label="assumed, from the subsample")
     left.bar(places + 0.2, by["fresh"], 0.38, label="on fresh rows")
-    left.set_xticks(places, by.index)
-    left.set(ylabel="largest eigenvalue lam' of k_P", yscale="log")
-    left.legend(fontsize="small")
+    left.set_xticks(places, by.index, fontsize="small")
+    left.set(ylabel="largest eigenvalue lam' of k_P")
+    left.legend(fontsize="small", loc="lower right")
     for number, (data, part) in enumerate(rows.groupby("data")):
         found = part.groupby("share")["mse2"].median()
         finite = found[np.isfinite(found)]

@@ -10,6 +10,7 @@ from scipy.linalg import eigvalsh
 from sklearn.metrics.pairwise import rbf_kernel
 
 import daskkernels as dk
+from pipelines.reproduce.axes import legend_below, logarithmic
 from pipelines.reproduce.records import Cell, Claim, Experiment
 from pipelines.reproduce.sources import Sources
 
@@ -92,15 +93,16 @@ def claims(rows: pd.DataFrame) -> list[Claim]:
 
 def draw(rows: pd.DataFrame, figure: Figure) -> None:
     """A panel for each data set: the reported error and the true ones against c."""
-    figure.set_size_inches(3.2 * len(SETS), 3.4)
+    figure.set_size_inches(3.2 * len(SETS), 3.8)
     lines = {"reported": "o-", "true": "x", "frobenius": "s--", "spectral": "^--", "least": "k:"}
     for axes, data in zip(figure.subplots(1, len(SETS)), SETS, strict=True):
         by = rows[rows["data"] == data].groupby("c")[list(lines)].median()
         for name, style in lines.items():
             axes.plot(by.index, by[name], style, ms=5, label=name)
-        axes.set(xscale="log", yscale="log", xlabel="c (s = c / 2)", title=data)
+        axes.set(xlabel="c (s = c / 2)", title=data)
+        logarithmic(axes, x=rows["c"], y=True)
     figure.axes[0].set_ylabel("relative error")
-    figure.axes[-1].legend(fontsize="small")
+    legend_below(figure, axes, len(lines))
 
 
 EXPERIMENT = Experiment(
