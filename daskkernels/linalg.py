@@ -71,6 +71,13 @@ def largest_eigenvalue(product: Callable[[np.ndarray], np.ndarray], n: int, accu
     return float(np.linalg.eigvalsh(np.stack([product(unit) for unit in np.eye(n)]))[-1])
 
 
+def symmetric_product(A: np.ndarray, v: np.ndarray) -> np.ndarray:
+    """A v for a symmetric A (n, n) of float64 in C order, of which half is read: memory is the limit here."""
+    from scipy.linalg.blas import dsymv  # not needed to import the library
+
+    return dsymv(1.0, A.T, v)  # type: ignore[no-any-return]
+
+
 def solve_positive(A: np.ndarray, B: np.ndarray, ridge: float) -> np.ndarray:
     """(A + ridge I)^-1 B for a positive semi-definite A (n, n).
 

@@ -27,8 +27,8 @@ from .units import show_bytes
 ASSUMED_BATCH = 256
 TRIALS, TRIAL_ROWS = 16, 1500  # kernels that are tried, and rows that each is fitted to, twice
 MOST_MEMORY = 0.9  # of a worker: Dask pauses it, and gives it up, above
-LANCZOS = 130  # products with t x t in search of the directions
-LANCZOS_VALUE = 16.0  # operations as long as such a product takes for a value: memory is what it waits for
+LANCZOS = 170  # products with t x t in search of the directions
+LANCZOS_VALUE = 9.0  # operations as long as such a product takes for a value: memory is what it waits for
 DIRECTION_VALUE = 5.0  # times as long as the map: float64 values between single rows, made symmetric
 FIRST_EPOCH = 0.45  # of its work is free: rows that have not been met yet have no weight
 
@@ -140,13 +140,18 @@ def _epochs(task: TrainingTask, rounds: RoundPlan, machine: Machine) -> Step:
 
 
 def _directions(sizes: RoundTask, machine: Machine) -> Step:
-    """The eigensystem of s rows and the search with t fresh rows, on one core of the client."""
+    """The eigensystem of s rows beside the values of t fresh ones, then the search, all by the client."""
     s, t = sizes.s, min(sizes.n, 2 * sizes.s)
-    values = float(s * s + s * t + t * t)
-    flops = EIGENSYSTEM * s**3 + 2.0 * sizes.d * values + 2.0 * t * s * sizes.p
-    flops += LANCZOS * LANCZOS_VALUE * t * t
-    seconds = flops / machine.dense_rate + values * DIRECTION_VALUE * machine.map_seconds
-    return Step("eigenpro-directions", 0, flops, fixed=seconds)
+
+    def seconds(flops: float, values: float) -> float:
+        flops += 2.0 * sizes.d * values
+        return flops / machine.dense_rate + values * DIRECTION_VALUE * machine.map_seconds
+
+    solving, fresh = seconds(EIGENSYSTEM * s**3, float(s * s)), seconds(0.0, float(t * t))
+    first = max(solving, fresh) if machine.cores > 1 else solving + fresh
+    search = 2.0 * t * s * sizes.p + LANCZOS * LANCZOS_VALUE * t * t
+    flops = EIGENSYSTEM * s**3 + 2.0 * sizes.d * (s * s + s * t + t * t) + search
+    return Step("eigenpro-directions", 0, flops, fixed=first + seconds(search, float(s * t)))
 
 
 def _trials(d: int, outputs: int, rows: int, machine: Machine) -> Step:

@@ -8,7 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from daskkernels.linalg import DegenerateMatrixError, top_eigenpairs, truncated_inverse_root
+from daskkernels.linalg import (
+    DegenerateMatrixError,
+    largest_eigenvalue,
+    symmetric_product,
+    top_eigenpairs,
+    truncated_inverse_root,
+)
 
 EPS32 = float(np.finfo("f4").eps)
 EPS64 = float(np.finfo("f8").eps)
@@ -41,6 +47,15 @@ def test_only_the_symmetric_part_counts() -> None:
     A = with_spectrum([3.0, 2.0, 1.0])
     skew = np.array([[0, 1, 2], [-1, 0, 3], [-2, -3, 0]]) * 1e-3
     np.testing.assert_allclose(top_eigenpairs(A + skew)[0], [3.0, 2.0, 1.0], atol=1e-13)
+
+
+@pytest.mark.parametrize("n", [1, 2, 65, 130])
+def test_symmetric_products(n: int) -> None:
+    rng = np.random.default_rng(n)
+    A = with_spectrum([*rng.uniform(0.1, 1.0, n - 1), 2.0], seed=n)
+    A, v = (A + A.T) / 2, rng.normal(size=2 * n)[::2]
+    np.testing.assert_allclose(symmetric_product(A, v), A @ v, rtol=1e-12, atol=1e-12)
+    assert largest_eigenvalue(lambda x: symmetric_product(A, x), n) == pytest.approx(2.0, rel=1e-3)
 
 
 @pytest.mark.parametrize("library", [np, strict])

@@ -6,6 +6,7 @@ several times too small, and the largest diagonal value on all rows [MATHS 5, ou
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -17,7 +18,7 @@ from ..block.tiles import kernel_block, kernel_diagonal, prepare
 from ..events import Reporter
 from ..finite import check_sample
 from ..kernels import AnyKernel
-from ..linalg import DegenerateMatrixError, largest_eigenvalue, top_eigenpairs
+from ..linalg import DegenerateMatrixError, largest_eigenvalue, symmetric_product, top_eigenpairs
 from ..rowblocks import RowBlocks
 from ..rows import reduce_rows, take_rows
 from ..runtime import Runtime
@@ -97,7 +98,10 @@ class Candidates:
     def __init__(self, kernel: AnyKernel, sample: Sample, dtype: np.dtype[np.floating]) -> None:
         self._kernel, self._sample, self._dtype = kernel, sample, dtype
         s = len(sample.Z)
-        values, self._vectors = top_eigenpairs(to_host(kernel_block(kernel, sample.Z, dtype=np.float64)))
+        with ThreadPoolExecutor(1) as other:  # two halves of the work, on a core each
+            beside = other.submit(self._values, sample.fresh)
+            values, self._vectors = top_eigenpairs(self._values(sample.Z))
+            self._fresh_kernel = beside.result()
         self.eigenvalues = np.maximum(values, 0.0)
         if not self.eigenvalues[0] > 0.0:
             raise DegenerateMatrixError(
@@ -129,7 +133,11 @@ class Candidates:
 
     def _fresh_eigenvalue(self, u: np.ndarray, damping: np.ndarray) -> float:
         K = self._fresh_kernel
-        return largest_eigenvalue(lambda v: K @ v - u @ (damping * (u.T @ v)), len(K)) / len(K)
+
+        def product(v: np.ndarray) -> np.ndarray:
+            return np.asarray(symmetric_product(K, v) - u @ (damping * (u.T @ v)))
+
+        return largest_eigenvalue(product, len(K)) / len(K)
 
     def confirmed(self, q: int, eigenvalue: float, beta: float) -> bool:
         """Whether fresh rows see the spectrum that the subsample does, and something is left of the diagonal.
@@ -156,9 +164,11 @@ class Candidates:
         K = kernel_block(self._kernel, self._fresh, self._sample.Z, dtype=np.float64)
         return np.asarray(to_host(K) @ self._vectors)
 
-    @cached_property
-    def _fresh_kernel(self) -> np.ndarray:
-        return to_host(kernel_block(self._kernel, self._fresh, dtype=np.float64))
+    def _values(self, rows: Array | None) -> np.ndarray:
+        """K of some rows with each other, float64; nothing of none."""
+        if rows is None:
+            return np.empty((0, 0))
+        return to_host(kernel_block(self._kernel, rows, dtype=np.float64))
 
     @cached_property
     def _diagonal(self) -> np.ndarray:
