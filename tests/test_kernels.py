@@ -218,3 +218,17 @@ def test_what_is_no_kernel(bad: object) -> None:
 def test_unknown_names(bad: str) -> None:
     with pytest.raises(ValueError, match="wanted one of gaussian, laplacian"):
         as_kernel(bad)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize(
+    "kernel", [dk.Gaussian(1.0), dk.Laplacian(0.1), dk.Matern(0.1), dk.Matern(0.1, nu=2.5)]
+)
+def test_no_value_is_subnormal(kernel: dk.kernels.Kernel, dtype: str) -> None:
+    """Products with such numbers take many times as long."""
+    Z = np.linspace(0.0, 100.0, 4001)[:, None]
+    K = dk.kernel_block(kernel, np.zeros((1, 1)), Z, dtype=dtype)[0]
+    least = np.finfo(dtype).smallest_normal
+    assert K[K > 0].min() >= least
+    assert (K == 0).any()
+    assert K[K > 0].min() < 1e6 * least  # no others were cut off

@@ -15,9 +15,9 @@ import numpy as np
 
 from ..finite import check_rows
 from ..grid import TILE_ROWS
-from ..kernels import AnyKernel, CallableKernel, Kernel, as_kernel, has_unit_diagonal
+from ..kernels import AnyKernel, CallableKernel, Kernel, Stationary, as_kernel, has_unit_diagonal
 from ..linalg import DegenerateMatrixError
-from ..xp import Array, like, module_of, namespace
+from ..xp import Array, like, module_of, namespace, without_subnormal
 from .sized import Sized
 from .workspace import borrowed
 
@@ -239,7 +239,10 @@ def kernel_tiles(
                 w = columns.stop - first
                 tile = buffer[:b, :w] if out is None else out[rows, columns]
                 xp.matmul(left, right.matrix[columns].T, out=tile)
-                yield rows, columns, kernel.tile_map(tile, scratch[:b, :w])
+                tile = kernel.tile_map(tile, scratch[:b, :w])
+                if isinstance(kernel, Stationary):
+                    tile = without_subnormal(tile, right.dtype)
+                yield rows, columns, tile
 
 
 def _left(X: Array, right: RightOperand, buffer: Array, start: int = 0) -> Array:
