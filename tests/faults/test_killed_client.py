@@ -59,7 +59,7 @@ def killed(folder: Path, until: list[str], *arguments: str) -> None:
 IN_THE_SECOND = ["Iteration(stage='eigenpro-epoch'", "StageStarted(stage='eigenpro-predict'"]
 
 
-@pytest.mark.parametrize("name", ["classifier", "keeping"])
+@pytest.mark.parametrize("name", ["classifier", pytest.param("keeping", marks=pytest.mark.slow)])
 def test_a_fit_goes_on_with_the_workers_that_stayed(
     by_hand: str, data: Any, same: Any, tmp_path: Path, scratch: Path, name: str
 ) -> None:

@@ -17,21 +17,22 @@ from tests.faults.strikes import all_up, eventually, kill, kill_all, striking
 
 pytestmark = pytest.mark.timeout(90)
 
+SLOW = pytest.mark.slow  # more of a kind
 ONE = [
-    ("clusters", "bandwidth", "processing", 2),
+    pytest.param("clusters", "bandwidth", "processing", 2, marks=SLOW),
     ("clusters", "operand", "memory", 3),  # the landmarks
     ("clusters", "nystrom-gram", "processing", 2),
     ("clusters", "nystrom-project", "memory", 1),
-    ("clusters", "kmeans-seed", "processing", 3),
+    pytest.param("clusters", "kmeans-seed", "processing", 3, marks=SLOW),
     ("clusters", "kmeans-assign", "processing", 1),
-    ("clusters", "kmeans-labels", "memory", 1),
-    ("classifier", "rows-persist", "memory", 3),
+    pytest.param("clusters", "kmeans-labels", "memory", 1, marks=SLOW),
+    pytest.param("classifier", "rows-persist", "memory", 3, marks=SLOW),
     ("classifier", "eigenpro-spectrum", "processing", 1),
     ("classifier", "eigenpro-predict", "processing", 9),
     ("classifier", "eigenpro-solve", "processing", 2),
     ("classifier", "eigenpro-update", "memory", 2),  # the weights
     ("classifier", "rows-spool", "processing", 2),
-    ("classifier", "eigenpro-validate", "processing", 5),
+    pytest.param("classifier", "eigenpro-validate", "processing", 5, marks=SLOW),
     ("keeping", "eigenpro-tiles", "processing", 2),
     ("keeping", "eigenpro-solve", "processing", 3),
 ]
