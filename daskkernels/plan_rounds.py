@@ -50,6 +50,11 @@ class RoundTask:
         """The canonical grid of X."""
         return Grid.canonical(self.n, self.d, self.stored)
 
+    def held(self, share: float, workers: int) -> int:
+        """Bytes of one worker for a share of the rows, and for the weights before and after a round."""
+        rows = self.n * (share * self.d * self.stored + 2 * self.outputs * 8)
+        return self.grid.largest_share(rows, workers)
+
 
 @dataclass(frozen=True)
 class RoundPlan:
@@ -181,7 +186,7 @@ def _epoch_flops(task: RoundTask, size: int, tiles: str | None) -> float:
 
 def _waiting_seconds(task: RoundTask, machine: Machine, fixed: float, size: int) -> float:
     """Predicted seconds of an epoch in which its batches are solved, or the scheduler works."""
-    rate = machine.gflops * 1e9 * 4 / task.width * SOLVE_EFFICIENCY / machine.cores
+    rate = _rate(machine, task.width, SOLVE_EFFICIENCY) / machine.cores
     return -(-task.n // size) * (fixed + ROUND_SECONDS + _solve_flops(task, size) / rate)
 
 
@@ -189,7 +194,7 @@ def _working_seconds(task: RoundTask, machine: Machine, size: int, tiles: str | 
     """The others: products with all rows, or values that are gathered."""
     read = -(-task.n // size) * task.streamed * task.n * task.d * task.stored / machine.read_rate
     if tiles:
-        rate = machine.gflops * 1e9 * 4 / task.width * KEPT_EFFICIENCY
+        rate = _rate(machine, task.width, KEPT_EFFICIENCY)
         return task.n**2 * GATHERED / machine.cores + _epoch_flops(task, size, tiles) / rate + read
     return max(_pair_seconds(task, machine, size), read)
 
@@ -220,9 +225,9 @@ def round_bytes(task: RoundTask, machine: Machine, size: int) -> float:
     return (workers - 1) / workers * (shares + local) + math.ceil(math.log2(workers)) * rows
 
 
-def _rate(machine: Machine, width: int = 4) -> float:
+def _rate(machine: Machine, width: int = 4, efficiency: float = KERNEL_EFFICIENCY) -> float:
     """Operations a second of products in float32, or in float64, over a whole pass."""
-    return machine.gflops * 1e9 * KERNEL_EFFICIENCY * 4 / width
+    return machine.gflops * 1e9 * efficiency * 4 / width
 
 
 def _why(task: RoundTask, fixed: float, given: bool, tiles: str | None, kept: int) -> dict[str, str]:
@@ -247,8 +252,7 @@ def _fits(task: RoundTask, machine: Machine, tiles: str | None) -> int:
     """The largest round that fits the memory set aside for it, or what the rows leave of it."""
     room = int(machine.memory * ROUND_SHARE) - machine.base
     if not tiles:
-        rows = task.n * ((1.0 - task.streamed) * task.d * task.stored + 2 * task.outputs * 8)
-        held = task.grid.largest_share(rows, machine.workers)
+        held = task.held(1.0 - task.streamed, machine.workers)
         room = max(room, int(machine.memory * WORKING_SHARE) - machine.base - held)
     low, high = 0, max(MOST_ROUND, task.m)
     while low < high:

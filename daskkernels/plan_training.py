@@ -108,8 +108,7 @@ def _with_data(task: TrainingTask, machine: Machine, rounds: RoundPlan) -> Round
     """The rounds with the rows and weights that a worker holds. Raises PlanError."""
     sizes = task.rounds
     share = {"caller": 0.0, "memory": 1.0}.get(task.residence, 1.0 - sizes.streamed)
-    rows = sizes.n * (2.0 * sizes.outputs * 8 + share * sizes.d * sizes.stored)
-    held = sizes.grid.largest_share(rows, machine.workers)
+    held = sizes.held(share, machine.workers)
     peak = rounds.worker_bytes + held
     if peak > machine.memory * MOST_MEMORY:
         raise PlanError(

@@ -79,8 +79,7 @@ def learning(small: tuple[Client, LocalCluster], tmp_path: Path, n: int, d: int)
     data = made(tmp_path, n, d, "f8")
 
     def fit() -> None:
-        sizes = {"n_subsamples": 500, "batch_size": 500}  # rows of a round: more do not fit such a worker
-        options = {"max_epochs": 1, "dtype": "float32", "random_state": 0, **sizes}
+        options = {"n_subsamples": 500, "max_epochs": 1, "dtype": "float32", "random_state": 0}
         model = dk.EigenProClassifier(dk.Laplacian(300.0), scratch=str(tmp_path / "scratch"), **options)
         model.fit(data.X, data.y)
         assert model.n_epochs_ == 1
